@@ -1,0 +1,67 @@
+//===- BoundWeight.h - A model's weight, found and checked in a checkpoint -*- C++ -*-===//
+#ifndef STRATA_LIB_CHECKPOINT_BOUNDWEIGHT_H
+#define STRATA_LIB_CHECKPOINT_BOUNDWEIGHT_H
+
+#include "strata/lib/Checkpoint/Checkpoint.h"
+
+namespace strata {
+
+/// What a compiled model needs of a checkpoint: table `Weight` of package.fbs.
+struct WeightDescription {
+  std::string name;           ///< one tensor, or a stack by pattern: see WeightPattern.h
+  std::vector<int64_t> shape; ///< of the value: [D], [M, K], [groups, length, K] with a part, [E,
+                              ///< …] for a pattern of E names
+  ElementType stored = ElementType::F32; ///< what the checkpoint must hold
+  int64_t partGroups = 0; ///< 0: the whole tensor. Otherwise the tensor is [partGroups ×
+                          ///< partStride, K] and the value is
+  int64_t partStride = 0; ///<   rows [partOffset, partOffset + shape[1]) of each group
+  int64_t partOffset = 0;
+  std::string scaleName; ///< scales of 2-D tensors by blocks: name, or pattern with as many names;
+                         ///< empty: none
+  int64_t blockRows = 0;
+  int64_t blockColumns = 0;
+};
+
+/// A weight whose tensors were found in a checkpoint and have the right types and shapes. It is
+/// seen as `members` matrices of `rows` × `columns`: the tensors of a stack, the groups of a part;
+/// otherwise one. A tensor [D] is one row. Valid as long as the checkpoint lives.
+class BoundWeight {
+public:
+  const WeightDescription &description() const { return description_; }
+  int64_t members() const { return members_; }
+  int64_t rows() const { return rows_; }
+  int64_t columns() const { return columns_; }
+  bool scaled() const { return !description_.scaleName.empty(); }
+  size_t rowBytes() const { return size_t(columns_) * elementSize(description_.stored); }
+
+  /// A row as stored, without its scales. Rows of one member follow each other without gaps. Not
+  /// always aligned.
+  const std::byte *row(int64_t member, int64_t row) const;
+
+  /// Writes rows [firstRow, firstRow + rowCount) of a member to `output` (f32 [rowCount, columns]):
+  /// widened, times their block's scale.
+  void readRows(int64_t member, int64_t firstRow, int64_t rowCount, float *output) const;
+
+  /// All rows of all members: f32 [members, rows, columns], which is the description's shape.
+  void readAll(float *output) const;
+
+private:
+  friend class WeightBinder;
+  BoundWeight() = default;
+
+  WeightDescription description_;
+  int64_t members_ = 1, rows_ = 1, columns_ = 1;
+  std::vector<const std::byte *> data_;    ///< one for each tensor
+  std::vector<std::vector<float>> scales_; ///< one for each tensor, [scale rows, scaleColumns_]
+  int64_t scaleColumns_ = 0;
+};
+
+/// Binds weights in the order of their descriptions. One error tells of everything that is wrong:
+/// all tensors that are missing, and all whose type or shape differs (the first 20 of each kind by
+/// name, and how many more).
+Expected<std::vector<BoundWeight>> bindWeights(const std::vector<WeightDescription> &descriptions,
+                                               const Checkpoint &checkpoint);
+
+} // namespace strata
+
+#endif // STRATA_LIB_CHECKPOINT_BOUNDWEIGHT_H
