@@ -22,6 +22,7 @@ struct ModelDescription {
   int64_t pageSize = 0;              ///< tokens in a page, the same for all caches
   std::vector<int64_t> rowWidths;    ///< k of each indexer, in program order
   std::vector<int64_t> expertWidths; ///< experts per token of each mixture, in program order
+  std::vector<int64_t> expertCounts; ///< routed experts of each mixture, in program order
 };
 
 /// Limits that are fixed when an executor is made.
