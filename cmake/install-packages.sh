@@ -47,7 +47,8 @@ fail() {
 echo "Installing ${#missing[@]} Debian packages: ${missing[*]}"
 "${as_root[@]}" apt-get update >"$log" 2>&1 || fail "apt-get update failed"
 
-if ! apt-cache policy libmlir-22-dev | grep -q 'Candidate: [0-9]'; then
+candidate=$(apt-cache policy libmlir-22-dev)
+if [[ $candidate != *"Candidate: "[0-9]* ]]; then
   echo "apt has no MLIR 22: it is in Debian 12's security source (deb http://deb.debian.org/debian-security" \
     "bookworm-security main); add that, or the llvm-toolchain-bookworm-22 source of https://apt.llvm.org" >&2
   exit 1
