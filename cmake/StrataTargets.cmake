@@ -28,6 +28,8 @@ add_compile_options(-Wall -Wextra -Wno-unused-parameter $<$<COMPILE_LANGUAGE:CXX
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   # LLVM's headers use lld's and clang's own idioms; these two warn about them alone.
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-deprecated-copy> -fcolor-diagnostics)
+  # Without the time stamp inside, ccache can keep the precompiled header and what is compiled with it.
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
   add_link_options(-fuse-ld=lld)
 endif()
 if(STRATA_SANITIZE)
