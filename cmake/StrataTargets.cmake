@@ -12,6 +12,9 @@ include(AddLLVM)
 include(AddMLIR)
 separate_arguments(STRATA_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 
+# Executables share the libraries' precompiled header, so they are compiled as position-independent code too.
+set(CMAKE_CXX_COMPILE_OPTIONS_PIE -fPIC)
+
 find_package(Threads REQUIRED)
 
 # "strata/dialects/…", "strata/passes/…" and so on name source and generated headers alike; the installed tree has the same names.

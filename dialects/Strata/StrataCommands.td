@@ -1,0 +1,232 @@
+//===- StrataCommands.td - What the phase lower leaves -----*- tablegen -*-===//
+//
+// The host program: one op for each command of a package (strata-rt/package.fbs has the same list, and the exact meaning of each
+// field). Activations are buffers of one arena; weights are still `strata.weight`, caches still the entry's arguments.
+//
+//===----------------------------------------------------------------------===//
+#ifndef STRATA_DIALECTS_STRATA_STRATACOMMANDS_TD
+#define STRATA_DIALECTS_STRATA_STRATACOMMANDS_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "strata/dialects/Strata/StrataTypes.td"
+
+def Strata_F32View : TypeAlias<MemRefRankOf<[F32], [2, 3]>, "f32 buffer [rows, features] or [rows, heads, features]">;
+def Strata_I32View : TypeAlias<MemRefRankOf<[I32], [1, 2]>, "i32 buffer">;
+def Strata_WeightValue : TypeAlias<RankedTensorOf<[F32]>, "weight">;
+def Strata_LaunchArgument : AnyTypeOf<[AnyMemRef, Strata_WeightValue, Strata_Cache]>;
+
+/// A command: reads and writes its buffers and caches, so the order of commands is the program's.
+class Strata_CommandOp<string name, list<Trait> traits = []> : Op<Strata_Dialect, name, traits>;
+
+def Strata_BufferOp : Op<Strata_Dialect, "buffer", [Pure]> {
+  let summary = "name a buffer of the arena";
+  let description = [{
+    A dense buffer with `rows` rows. Buffers in the same slot never live at the same time; `strata-plan-arena` assigns slots.
+
+    Constraints:
+    - (buffer_c1) the first dimension is dynamic, or `rows` is fixed and equal to it; the other dimensions are static, and the layout is the identity.
+
+    ```mlir
+    func.func @buffers() {
+      %x = strata.buffer rows <tokens = 1> slot 2 : memref<?x4x16xf32>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Strata_SizeAttr:$rows, OptionalAttr<I64Attr>:$slot);
+  let results = (outs AnyMemRef:$buffer);
+  let assemblyFormat = "`rows` $rows (`slot` $slot^)? attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Strata_ViewOp : Op<Strata_Dialect, "view", [Pure]> {
+  let summary = "look at a buffer in another shape";
+  let description = [{
+    The elements of `source` from `offset` elements on, with the shape and strides of the result's type.
+
+    Constraints:
+    - (view_c1) source and result have the same element type; the result's strides are static.
+    - (view_c2) a row of the view lies within a row of the source: the strides of the first dimension are equal.
+
+    ```mlir
+    func.func @slices() {
+      %x = strata.buffer rows <tokens = 1> slot 0 : memref<?x64xf32>
+      %y = strata.view %x offset 16 : memref<?x64xf32> to memref<?x2x8xf32, strided<[64, 8, 1], offset: 16>>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$source, I64Attr:$offset);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "$source `offset` $offset attr-dict `:` type($source) `to` type($result)";
+  let hasVerifier = 1;
+}
+
+def Strata_StepArrayOp : Op<Strata_Dialect, "step_array", [Pure]> {
+  let summary = "name an array that the runtime fills in for each step";
+  let description = [{
+    See `StepArray` in strata-rt/package.fbs for the arrays and their sizes.
+
+    ```mlir
+    func.func @arrays(%batch: !strata.batch) {
+      %p = strata.step_array positions of %batch : memref<?xi32>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Strata_StepArrayAttr:$kind, Strata_Batch:$batch);
+  let results = (outs MemRefRankOf<[I32], [1]>:$array);
+  let assemblyFormat = "$kind `of` $batch attr-dict `:` type($array)";
+}
+
+def Strata_LaunchOp : Strata_CommandOp<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "run a generated kernel over a range of items";
+  let description = [{
+    The kernel is a function `(arguments…, begin: index, end: index)` of the nested module of kernels; the runtime splits
+    [0, items) among threads in pieces of at least `grain` items. A buffer is passed as a memref of the view's type; a weight
+    as a memref of the stored elements, or with `widen` in the weight's attributes as f32; a cache as a 1-D memref of its elements.
+
+    Constraints:
+    - (launch_c1) the kernel exists and takes one argument for each operand, then two indices.
+    - (launch_c2) a buffer's type, offset aside, is the kernel argument's type.
+
+    The test test/Strata/commands.mlir shows a module with kernels.
+  }];
+  let arguments = (ins SymbolRefAttr:$kernel, Variadic<Strata_LaunchArgument>:$arguments, Strata_SizeAttr:$items, I64Attr:$grain);
+  let assemblyFormat = [{
+    $kernel `(` $arguments `)` `items` $items `grain` $grain attr-dict `:` type($arguments)
+  }];
+}
+
+def Strata_LaunchRopeTableOp : Strata_CommandOp<"launch_rope_table"> {
+  let summary = "compute cosines and sines of the step's positions";
+  let description = [{
+    Row n is cos(position n × f(i)) for all i, then the sines, times the table's attention factor; `width` elements.
+
+    ```mlir
+    func.func @table(%batch: !strata.batch) {
+      %t = strata.buffer rows <tokens = 1> slot 0 : memref<?x8xf32>
+      strata.launch_rope_table %t {table = #strata.rope<theta = 1.0e4, layout = half>, width = 8} : memref<?x8xf32>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Strata_F32View:$output, Strata_RopeAttr:$table, I64Attr:$width);
+  let assemblyFormat = "$output attr-dict `:` type($output)";
+}
+
+def Strata_LaunchProductOp : Strata_CommandOp<"launch_product"> {
+  let summary = "multiply by a weight through the library";
+  let description = [{
+    `linear` (2-D buffers) or `head_linear` (3-D buffers), on buffers; see `Product` in strata-rt/package.fbs. Operands are
+    rounded to `operands` first.
+
+    ```mlir
+    func.func @product() {
+      %w = strata.weight "w" stored f32 : tensor<32x64xf32>
+      %x = strata.buffer rows <tokens = 1> slot 0 : memref<?x64xf32>
+      %y = strata.buffer rows <tokens = 1> slot 1 : memref<?x32xf32>
+      strata.launch_product %x, %w into %y rows <tokens = 1> operands f32 : memref<?x64xf32>, tensor<32x64xf32> into memref<?x32xf32>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Strata_F32View:$input, Strata_WeightValue:$weight, Optional<Strata_WeightValue>:$bias,
+                       Strata_F32View:$output, Strata_SizeAttr:$rows, UnitAttr:$transposed, TypeAttr:$operands);
+  let assemblyFormat = [{
+    $input `,` $weight (`bias` $bias^)? `into` $output `rows` $rows (`transposed` $transposed^)? `operands` $operands attr-dict
+    `:` type($input) `,` type($weight) (`,` type($bias)^)? `into` type($output)
+  }];
+}
+
+def Strata_LaunchGroupByExpertOp : Strata_CommandOp<"launch_group_by_expert"> {
+  let summary = "sort the tokens' entries by expert";
+  let description = [{
+    See `GroupByExpert` in strata-rt/package.fbs.
+
+    ```mlir
+    func.func @group() {
+      %e = strata.buffer rows <tokens = 1> slot 0 : memref<?x2xi32>
+      %order = strata.buffer rows <tokens = 2> slot 1 : memref<?xi32>
+      %rank = strata.buffer rows <tokens = 2> slot 2 : memref<?xi32>
+      %offsets = strata.buffer rows <fixed = 5> slot 3 : memref<5xi32>
+      strata.launch_group_by_expert %e into %order, %rank, %offsets {experts = 4} : memref<?x2xi32> into memref<?xi32>, memref<?xi32>, memref<5xi32>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Strata_I32View:$chosen, Strata_I32View:$order, Strata_I32View:$rank, Strata_I32View:$offsets, I64Attr:$experts);
+  let assemblyFormat = [{
+    $chosen `into` $order `,` $rank `,` $offsets attr-dict `:` type($chosen) `into` type($order) `,` type($rank) `,` type($offsets)
+  }];
+}
+
+def Strata_LaunchGroupedProductOp : Strata_CommandOp<"launch_grouped_product"> {
+  let summary = "multiply each expert's rows by its weight";
+  let description = [{
+    See `GroupedProduct` in strata-rt/package.fbs.
+
+    ```mlir
+    func.func @experts() {
+      %w = strata.weight "experts.{0..3}.gate" stored f32 : tensor<4x32x64xf32>
+      %order = strata.buffer rows <tokens = 2> slot 1 : memref<?xi32>
+      %offsets = strata.buffer rows <fixed = 5> slot 3 : memref<5xi32>
+      %x = strata.buffer rows <tokens = 1> slot 0 : memref<?x64xf32>
+      %y = strata.buffer rows <tokens = 2> slot 4 : memref<?x32xf32>
+      strata.launch_grouped_product %x, %w by %order, %offsets into %y gather operands f32 {experts_per_token = 2}
+          : memref<?x64xf32>, tensor<4x32x64xf32>, memref<?xi32>, memref<5xi32> into memref<?x32xf32>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Strata_F32View:$input, Strata_WeightValue:$weight, Strata_I32View:$order, Strata_I32View:$offsets,
+                       Strata_F32View:$output, UnitAttr:$gather, TypeAttr:$operands, I64Attr:$experts_per_token);
+  let assemblyFormat = [{
+    $input `,` $weight `by` $order `,` $offsets `into` $output (`gather` $gather^)? `operands` $operands attr-dict `:`
+    type($input) `,` type($weight) `,` type($order) `,` type($offsets) `into` type($output)
+  }];
+}
+
+def Strata_LaunchRouteOp : Strata_CommandOp<"launch_route"> {
+  let summary = "choose experts from router logits";
+  let description = [{
+    `route` from its logits on.
+
+    ```mlir
+    func.func @route() {
+      %logits = strata.buffer rows <tokens = 1> slot 0 : memref<?x4xf32>
+      %e = strata.buffer rows <tokens = 1> slot 1 : memref<?x2xi32>
+      %w = strata.buffer rows <tokens = 1> slot 2 : memref<?x2xf32>
+      strata.launch_route %logits into %e, %w scoring = sigmoid groups = 1 top_groups = 1 group_score = top_two_sum
+          {normalise, scale = 2.5, ordinal = 0} : memref<?x4xf32> into memref<?x2xi32>, memref<?x2xf32>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Strata_F32View:$logits, Optional<Strata_WeightValue>:$correction, Strata_I32View:$experts,
+                       Strata_F32View:$weights, Strata_ScoringAttr:$scoring, I64Attr:$groups, I64Attr:$top_groups,
+                       Strata_GroupScoreAttr:$group_score, UnitAttr:$normalise, F64Attr:$scale, I64Attr:$ordinal);
+  let assemblyFormat = [{
+    $logits (`correction` $correction^)? `into` $experts `,` $weights `scoring` `=` $scoring `groups` `=` $groups
+    `top_groups` `=` $top_groups `group_score` `=` $group_score attr-dict `:`
+    type($logits) (`,` type($correction)^)? `into` type($experts) `,` type($weights)
+  }];
+}
+
+def Strata_LaunchSelectOp : Strata_CommandOp<"launch_select", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "select rows with a scoring kernel";
+  let description = [{
+    `select` on buffers; the kernel scores a range of one token's positions. See `Select` in strata-rt/package.fbs for its
+    arguments. The test test/Strata/commands.mlir shows a module with kernels.
+  }];
+  let arguments = (ins SymbolRefAttr:$kernel, Strata_F32View:$query, Strata_F32View:$head_weights, Strata_Cache:$cache,
+                       Strata_I32View:$output, I64Attr:$k, I64Attr:$ordinal);
+  let assemblyFormat = [{
+    $kernel `(` $query `,` $head_weights `,` $cache `)` `into` $output attr-dict `:`
+    type($query) `,` type($head_weights) `,` type($cache) `into` type($output)
+  }];
+}
+
+#endif // STRATA_DIALECTS_STRATA_STRATACOMMANDS_TD
