@@ -8,16 +8,20 @@ namespace strata {
 
 /// What a compiled model needs of a checkpoint: table `Weight` of package.fbs.
 struct WeightDescription {
-  std::string name;           ///< one tensor, or a stack by pattern: see WeightPattern.h
-  std::vector<int64_t> shape; ///< of the value: [D], [M, K], [groups, length, K] with a part, [E,
-                              ///< …] for a pattern of E names
-  ElementType stored = ElementType::F32; ///< what the checkpoint must hold
-  int64_t partGroups = 0; ///< 0: the whole tensor. Otherwise the tensor is [partGroups ×
-                          ///< partStride, K] and the value is
-  int64_t partStride = 0; ///<   rows [partOffset, partOffset + shape[1]) of each group
+  /// One tensor, or a stack by pattern: see WeightPattern.h.
+  std::string name;
+  /// Of the value: [D], [M, K], [groups, length, K] with a part, [E, …] for a pattern of E names.
+  std::vector<int64_t> shape;
+  /// What the checkpoint must hold.
+  ElementType stored = ElementType::F32;
+  /// 0: the whole tensor. Otherwise the tensor is [partGroups × partStride, K] and the value is
+  /// rows [partOffset, partOffset + shape[1]) of each group.
+  int64_t partGroups = 0;
+  int64_t partStride = 0;
   int64_t partOffset = 0;
-  std::string scaleName; ///< scales of 2-D tensors by blocks: name, or pattern with as many names;
-                         ///< empty: none
+  /// Scales of matrices by blocks of blockRows × blockColumns: a name, or a pattern with as many
+  /// names; empty: none.
+  std::string scaleName = {};
   int64_t blockRows = 0;
   int64_t blockColumns = 0;
 };
