@@ -28,17 +28,20 @@ struct ModelDescription {
 /// Limits that are fixed when an executor is made.
 struct ExecutorOptions {
   int64_t maxSequences = 1;
-  int64_t maxPages = 1;        ///< pages of each cache's pool, for all sequences together
-  int64_t maxTokens = 1;       ///< tokens of one step
-  int64_t maxWanted = 1;       ///< tokens of one step whose logits are wanted
-  uint64_t memoryLimit = 0;    ///< bytes for arena, caches and widened weights; 0: what the machine has
-  int threads = 0;             ///< 0: one for each processor that the process may use
-  bool poison = false;         ///< fill arena and caches with NaN first (arena before every step): finds reads of what was never written
-  Trace *trace = nullptr;      ///< receives one event per command when set; outlives the executor
+  int64_t maxPages = 1;  ///< pages of each cache's pool, for all sequences together
+  int64_t maxTokens = 1; ///< tokens of one step
+  int64_t maxWanted = 1; ///< tokens of one step whose logits are wanted
+  /// Bytes for arena, caches and widened weights; 0: what the machine has.
+  uint64_t memoryLimit = 0;
+  int threads = 0; ///< 0: one for each processor that the process may use
+  /// Fill arena and caches with NaN first (the arena before every step): finds reads of what was
+  /// never written.
+  bool poison = false;
+  Trace *trace = nullptr; ///< receives one event per command when set; outlives the executor
 };
 
-/// One step: tokens are flat, each with its sequence and position. Within a sequence positions follow each other; tokens of
-/// one sequence are adjacent. A sequence without tokens is legal.
+/// One step: tokens are flat, each with its sequence and position. Within a sequence positions
+/// follow each other; tokens of one sequence are adjacent. A sequence without tokens is legal.
 struct StepInput {
   std::vector<int32_t> tokenIds;
   std::vector<int32_t> positions;
@@ -49,24 +52,25 @@ struct StepInput {
 
   /// Rows to use instead of the indexers' own, one array [tokens, k] for each indexer; empty: none.
   std::vector<const int32_t *> importedRows;
-  /// Experts to use instead of the routers' own, one array [tokens, experts per token] (ascending) for each mixture; empty: none.
+  /// Experts to use instead of the routers' own, one array [tokens, experts per token] (ascending)
+  /// for each mixture; empty: none.
   std::vector<const int32_t *> importedExperts;
 };
 
 /// What a step gives. The caller owns the arrays that it asks for.
 struct StepOutput {
-  float *logits = nullptr;            ///< [wanted, vocabulary]
-  std::vector<int32_t *> rows;        ///< one [tokens, k] for each indexer, or empty
-  std::vector<int32_t *> experts;     ///< one [tokens, experts per token] for each mixture, or empty
-  int64_t nanScores = 0;              ///< index scores that were NaN and counted as −inf
+  float *logits = nullptr;        ///< [wanted, vocabulary]
+  std::vector<int32_t *> rows;    ///< one [tokens, k] for each indexer, or empty
+  std::vector<int32_t *> experts; ///< one [tokens, experts per token] for each mixture, or empty
+  int64_t nanScores = 0;          ///< index scores that were NaN and counted as −inf
 };
 
 class Executor {
 public:
   virtual ~Executor() = default;
   virtual const ModelDescription &model() const = 0;
-  /// Runs one step and appends to the caches. After an error the caches hold what they held before the step, up to
-  /// records at the step's own positions.
+  /// Runs one step and appends to the caches. After an error the caches hold what they held before
+  /// the step, up to records at the step's own positions.
   virtual Status step(const StepInput &input, StepOutput &output) = 0;
   /// Bytes allocated: arena, caches, widened weights.
   virtual uint64_t memoryBytes() const = 0;

@@ -14,7 +14,7 @@ namespace strata::rt {
 /// its tokens get there.
 class PagePool {
 public:
-  explicit PagePool(int64_t pages);
+  explicit PagePool(int64_t pages) : pages_(pages) {}
 
   /// Sets `count` pages aside; an error if fewer are left.
   Status reserve(int64_t count);
@@ -24,8 +24,10 @@ public:
   void release(const std::vector<int32_t> &pages, int64_t unused);
 
 private:
-  std::vector<int32_t> free_; ///< the smallest number last
-  int64_t reserved_ = 0;      ///< of the free ones
+  int64_t pages_;
+  int64_t used_ = 0;              ///< taken or reserved
+  int32_t next_ = 0;              ///< the smallest number that was never taken
+  std::vector<int32_t> returned_; ///< the next one last
 };
 
 } // namespace strata::rt

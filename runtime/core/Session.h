@@ -4,23 +4,13 @@
 
 #include "strata/runtime/core/Executor.h"
 #include "strata/runtime/core/PagePool.h"
+#include "strata/runtime/core/SessionPlan.h"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace strata::rt {
-
-struct SessionOptions {
-  int64_t chunk = 256;       ///< most tokens of one step, of all sequences together
-  int64_t maxNewTokens = 16; ///< of each prompt, at least 1
-  int64_t maxContext = 0; ///< most tokens of one sequence in the caches; 0: the model's positions
-  bool ignoreEos = false;
-  bool allLogits = false; ///< compute and keep the logits of all tokens, not of the last ones alone
-  bool keepRows = false;
-  bool keepExperts = false;
-};
 
 /// One prompt. Imported arrays replace what the model would choose; empty: none.
 struct Prompt {
@@ -50,21 +40,6 @@ struct SessionStatistics {
   double prefillSeconds = 0, decodeSeconds = 0;
   int64_t nanScores = 0;
 };
-
-/// T of a prompt that runs to its limits: prompt + new − 1 tokens, cut at the context limit.
-int64_t contextTokens(const ModelDescription &model, const SessionOptions &options,
-                      int64_t promptTokens);
-
-/// An error if the prompt is empty, longer than the context limit or holds an id outside the
-/// vocabulary.
-Status checkPrompt(const ModelDescription &model, const SessionOptions &options,
-                   const std::vector<int32_t> &tokens);
-
-/// The smallest limits with which all prompts of these lengths run at the same time.
-/// With options.maxContext each gets that many tokens, otherwise what it needs. Leaves memory
-/// limit, threads, poison and trace as they are.
-void planExecutor(const ModelDescription &model, const SessionOptions &options,
-                  const std::vector<int64_t> &promptTokens, ExecutorOptions &limits);
 
 /// Feeds prompts through an executor step by step and picks the next token greedily. Sequences with
 /// one token to go (decode) come first in a step, then prompts in their order, as far as the chunk
@@ -97,26 +72,43 @@ private:
     int32_t slot = -1;
     std::vector<int32_t> pages;
     Generation generation;
+
+    int32_t token(int64_t position) const;
+    int64_t pendingTokens() const;
   };
   /// A run of tokens of one sequence within a step.
   struct Segment {
-    int64_t sequence, firstToken, count;
-    std::optional<int64_t> nextLogits; ///< index into the wanted tokens, if the next token is due
+    int64_t sequence;
+    int64_t count;       ///< tokens, from position `processed` on
+    int64_t firstToken;  ///< index of the first within the step
+    int64_t firstWanted; ///< index of the first of its tokens whose logits are wanted
+    bool due;            ///< the last one's logits give the next token
   };
-  struct StepBuffers;
+  /// Arrays of a step, kept so that they are not allocated anew for each. One entry of rows and
+  /// experts for each indexer and mixture.
+  struct Buffers {
+    std::vector<float> logits;
+    std::vector<std::vector<int32_t>> rows, experts, importedRows, importedExperts;
+  };
 
+  Status checkImports(const Prompt &prompt, int64_t context) const;
   std::vector<Segment> composeStep(StepInput &input);
-  void importArrays(const std::vector<Segment> &segments, StepBuffers &buffers, StepInput &input);
-  Status finishStep(const std::vector<Segment> &segments, const StepBuffers &buffers);
+  void appendSegment(Segment segment, StepInput &input);
+  void sliceImports(const std::vector<Segment> &segments, StepInput &input);
+  StepOutput prepareOutput(const StepInput &input);
+  Status finishStep(const std::vector<Segment> &segments);
+  void acceptToken(Sequence &sequence, int32_t token);
   void retire(Sequence &sequence, FinishReason reason);
 
   Executor &executor_;
+  const ModelDescription &model_;
   ExecutorOptions limits_;
   SessionOptions options_;
   PagePool pool_;
   std::vector<Sequence> sequences_;
   std::vector<int64_t> active_; ///< sequences that are not finished, ascending
   std::vector<int32_t> freeSlots_;
+  Buffers buffers_;
   SessionStatistics statistics_;
 };
 

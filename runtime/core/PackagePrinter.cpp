@@ -1,0 +1,247 @@
+//===- PackagePrinter.cpp - A package as text -----------------------------===//
+#include "strata/runtime/core/PackagePrinter.h"
+
+#include "strata-rt/kernel-abi.h"
+#include "strata/lib/Support/ElementType.h"
+#include "strata/lib/Support/Text.h"
+
+#include <cstdio>
+
+namespace strata::rt {
+namespace {
+
+using package::Argument;
+using package::ArgumentKind;
+using package::ElementType;
+using package::Size;
+using package::View;
+
+std::string text(int64_t value) { return std::to_string(value); }
+std::string text(const flatbuffers::String *string) { return printable(string->string_view()); }
+std::string text(ElementType type) {
+  return std::string(elementTypeName(static_cast<strata::ElementType>(type)));
+}
+
+std::string realText(double value) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.17g", value);
+  return buffer;
+}
+
+/// "2 x tokens + 64"; "0" if it is nothing.
+std::string text(const Size &size) {
+  std::string result;
+  auto add = [&](int64_t factor, const char *unit) {
+    if (factor == 0)
+      return;
+    if (!result.empty())
+      result += " + ";
+    result += factor == 1 && *unit ? unit : text(factor) + (*unit ? " x " : "") + unit;
+  };
+  add(size.tokens(), "tokens");
+  add(size.wanted(), "wanted");
+  add(size.fixed(), "");
+  return result.empty() ? "0" : result;
+}
+
+class Printer {
+public:
+  explicit Printer(const package::Manifest &manifest) : manifest_(manifest) {}
+
+  std::string run() {
+    printModel();
+    printCaches();
+    printWeights();
+    for (uint32_t i = 0; i < manifest_.slots()->size(); ++i)
+      line("slot " + text(i) + ": " + text(*manifest_.slots()->Get(i)->bytes()) + " bytes");
+    for (uint32_t i = 0; i < manifest_.commands()->size(); ++i)
+      printCommand(i, *manifest_.commands()->Get(i));
+    line("logits: " + view(*manifest_.logits()));
+    return std::move(out_);
+  }
+
+private:
+  void line(const std::string &content) { out_ += content + "\n"; }
+
+  void printModel() {
+    line("package version " + text(STRATA_RT_PACKAGE_VERSION) + " by " +
+         text(manifest_.producer()));
+    line("model " + text(manifest_.model_type()) + ": vocabulary " +
+         text(manifest_.vocabulary_size()) + ", " + text(manifest_.max_positions()) +
+         " positions, " + text(manifest_.indexer_count()) + " indexers, " +
+         text(manifest_.mixture_count()) + " mixtures");
+    std::string eos;
+    for (int32_t id : *manifest_.eos_token_ids())
+      eos += " " + text(id);
+    line("end of sequence:" + (eos.empty() ? " none" : eos));
+    line("products round to " + text(manifest_.compute()));
+    for (const package::Variant *variant : *manifest_.variants())
+      line("object for " + text(variant->cpu()) + ": " + text(variant->object()->size()) +
+           " bytes");
+    line("input module: " + text(manifest_.input_module()->size()) + " bytes");
+    std::string kernels;
+    for (const flatbuffers::String *kernel : *manifest_.kernels())
+      kernels += " " + text(kernel);
+    line("kernels:" + (kernels.empty() ? " none" : kernels));
+  }
+
+  void printCaches() {
+    for (uint32_t i = 0; i < manifest_.caches()->size(); ++i) {
+      const package::Cache &cache = *manifest_.caches()->Get(i);
+      std::string fields;
+      for (const package::CacheField *field : *cache.fields())
+        fields += std::string(", ") + package::EnumNameFieldRole(field->role()) + " " +
+                  text(field->heads()) + " x " + text(field->width()) + " " +
+                  text(field->element_type());
+      line("cache " + text(i) + ": " + text(cache.name()) + ", pages of " +
+           text(cache.page_size()) + (cache.planar() ? ", planar" : ", interleaved") + ", rope " +
+           package::EnumNameRopeLayout(cache.rope()) + (cache.hadamard() ? ", hadamard" : "") +
+           fields);
+    }
+  }
+
+  void printWeights() {
+    for (uint32_t i = 0; i < manifest_.weights()->size(); ++i) {
+      const package::Weight &weight = *manifest_.weights()->Get(i);
+      std::string result = "weight " + text(i) + ": " + text(weight.name()) + " " +
+                           shapeText({weight.shape()->begin(), weight.shape()->end()}) + " " +
+                           text(weight.stored());
+      if (weight.part_groups() != 0)
+        result += ", rows " + text(weight.part_offset()) + " to " +
+                  text(weight.part_offset() + weight.shape()->Get(1)) + " of every " +
+                  text(weight.part_stride());
+      if (weight.scale_name() && weight.scale_name()->size() != 0)
+        result += ", scales " + text(weight.scale_name()) + " by " + text(weight.block_rows()) +
+                  " x " + text(weight.block_columns());
+      line(result + (weight.widen() ? ", widened" : ""));
+    }
+  }
+
+  std::string argument(const Argument &argument) {
+    std::string result;
+    switch (argument.kind()) {
+    case ArgumentKind::Slot:
+      result = "slot " + text(argument.index());
+      break;
+    case ArgumentKind::Weight:
+      result = weight(argument.index());
+      break;
+    case ArgumentKind::Cache:
+      result = "cache " + text(argument.index());
+      break;
+    case ArgumentKind::Step:
+      result = package::EnumNameStepArray(package::StepArray(argument.index()));
+      break;
+    }
+    return argument.offset() == 0 ? result : result + " + " + text(argument.offset());
+  }
+
+  std::string view(const View &view) {
+    return argument(view.base()) + " by " + text(view.row_stride()) +
+           (view.batch_stride() == 0 ? "" : ", " + text(view.batch_stride()));
+  }
+
+  std::string weight(int32_t index) { return "weight " + text(index); }
+
+  void printCommand(uint32_t number, const package::CommandEntry &entry) {
+    std::string content;
+    switch (entry.command_type()) {
+    case package::Command::Launch:
+      content = describe(*entry.command_as_Launch());
+      break;
+    case package::Command::RopeTable:
+      content = describe(*entry.command_as_RopeTable());
+      break;
+    case package::Command::Product:
+      content = describe(*entry.command_as_Product());
+      break;
+    case package::Command::GroupByExpert:
+      content = describe(*entry.command_as_GroupByExpert());
+      break;
+    case package::Command::GroupedProduct:
+      content = describe(*entry.command_as_GroupedProduct());
+      break;
+    case package::Command::Route:
+      content = describe(*entry.command_as_Route());
+      break;
+    case package::Command::Select:
+      content = describe(*entry.command_as_Select());
+      break;
+    case package::Command::NONE:
+      break;
+    }
+    line("command " + text(number) + " (" + text(entry.label()) +
+         "): " + package::EnumNameCommand(entry.command_type()) + " " + content);
+  }
+
+  std::string kernel(int32_t index) { return text(manifest_.kernels()->Get(index)); }
+
+  std::string describe(const package::Launch &launch) {
+    std::string arguments;
+    for (const Argument *each : *launch.arguments())
+      arguments += (arguments.empty() ? "" : ", ") + argument(*each);
+    return kernel(launch.kernel()) + "(" + arguments + ") over " + text(*launch.items()) +
+           ", grain " + text(launch.grain());
+  }
+
+  std::string describe(const package::RopeTable &rope) {
+    std::string frequencies;
+    for (double frequency : *rope.frequencies())
+      frequencies += " " + realText(frequency);
+    return "to (" + view(*rope.output()) + "), factor " + realText(rope.factor()) +
+           ", frequencies" + frequencies;
+  }
+
+  std::string describe(const package::Product &product) {
+    return "(" + view(*product.input()) + ") x " + weight(product.weight()) +
+           (product.transposed() ? " transposed" : "") +
+           (product.bias() < 0 ? "" : " + " + weight(product.bias())) + " to (" +
+           view(*product.output()) + "), rows " + text(*product.rows()) + ", batch " +
+           text(product.batch()) + ", " + text(product.inputs()) + " to " +
+           text(product.outputs()) + ", operands " + text(product.operands());
+  }
+
+  std::string describe(const package::GroupByExpert &group) {
+    return argument(*group.experts()) + " to order " + argument(*group.order()) + ", rank " +
+           argument(*group.rank()) + ", offsets " + argument(*group.offsets()) + ", " +
+           text(group.experts_per_token()) + " of " + text(group.expert_count()) + " experts";
+  }
+
+  std::string describe(const package::GroupedProduct &product) {
+    return "(" + view(*product.input()) + (product.gather() ? " gathered" : "") + ") x " +
+           weight(product.weight()) + " to (" + view(*product.output()) + "), order " +
+           argument(*product.order()) + ", offsets " + argument(*product.offsets()) + ", " +
+           text(product.experts_per_token()) + " of " + text(product.expert_count()) +
+           " experts, " + text(product.inputs()) + " to " + text(product.outputs()) +
+           ", operands " + text(product.operands());
+  }
+
+  std::string describe(const package::Route &route) {
+    std::string groups = route.groups() == 1
+                             ? ""
+                             : ", " + text(route.top_groups()) + " of " + text(route.groups()) +
+                                   " groups by " + package::EnumNameGroupScore(route.group_score());
+    return text(route.ordinal()) + ": (" + view(*route.logits()) + ")" +
+           (route.correction() < 0 ? "" : " + " + weight(route.correction())) + " to experts " +
+           argument(*route.experts()) + ", weights " + argument(*route.weights()) + ", " +
+           text(route.experts_per_token()) + " of " + text(route.expert_count()) + " experts by " +
+           package::EnumNameScoring(route.scoring()) + groups +
+           (route.normalise() ? ", normalised" : "") + ", scale " + realText(route.scale());
+  }
+
+  std::string describe(const package::Select &select) {
+    return text(select.ordinal()) + ": " + kernel(select.kernel()) + " of query (" +
+           view(*select.query()) + "), head weights (" + view(*select.head_weights()) +
+           "), cache " + text(select.cache()) + " to " + argument(*select.output()) + ", k " +
+           text(select.k());
+  }
+
+  const package::Manifest &manifest_;
+  std::string out_;
+};
+
+} // namespace
+
+std::string printPackage(const Package &package) { return Printer(package.manifest()).run(); }
+
+} // namespace strata::rt
