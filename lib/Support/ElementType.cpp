@@ -1,6 +1,7 @@
 //===- ElementType.cpp - Number formats of weights and caches -------------===//
 #include "strata/lib/Support/ElementType.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -69,7 +70,8 @@ uint16_t roundToBF16(float value) {
 }
 
 float widenF16(uint16_t bits) {
-  uint32_t sign = uint32_t(bits & 0x8000u) << 16, exponent = (bits >> 10) & 31, mantissa = bits & 0x3ffu;
+  uint32_t sign = uint32_t(bits & 0x8000u) << 16, exponent = (bits >> 10) & 31,
+           mantissa = bits & 0x3ffu;
   if (exponent == 31)
     return fromBits(sign | 0x7f800000u | mantissa << 13);
   if (exponent != 0)
@@ -78,13 +80,41 @@ float widenF16(uint16_t bits) {
   return sign ? -magnitude : magnitude;
 }
 
+/// The code of `magnitude` (≥ 0, finite) without sign, in a format with subnormals whose smallest
+/// normal number is 2^smallestExponent: codes of growing magnitudes are consecutive, so rounding up
+/// may carry into the exponent.
+static uint32_t roundMagnitude(float magnitude, int mantissaBits, int smallestExponent) {
+  int exponent =
+      magnitude == 0 ? smallestExponent : std::max(std::ilogb(magnitude), smallestExponent);
+  // exact: a power of two times at most 24 bits; the nearest integer in the default rounding mode
+  // is the even one
+  double units = std::nearbyint(std::ldexp(double(magnitude), mantissaBits - exponent));
+  return uint32_t(units) + (uint32_t(exponent - smallestExponent) << mantissaBits);
+}
+
+uint16_t roundToF16(float value) {
+  uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  if (std::isnan(value))
+    return sign | 0x7e00;
+  float magnitude = std::fabs(value);
+  return sign | (magnitude >= 65520.0f ? 0x7c00 : uint16_t(roundMagnitude(magnitude, 10, -14)));
+}
+
+uint8_t roundToF8E4M3(float value) {
+  uint8_t sign = std::signbit(value) ? 0x80 : 0;
+  if (std::isnan(value))
+    return sign | 0x7f;
+  float magnitude = std::fabs(value);
+  return sign | (magnitude >= 448.0f ? 0x7e : uint8_t(roundMagnitude(magnitude, 3, -6)));
+}
+
 static std::array<float, 256> makeF8E4M3Table() {
   std::array<float, 256> table{};
   for (int code = 0; code < 256; ++code) {
     int exponent = (code >> 3) & 15, mantissa = code & 7;
     float magnitude = exponent == 15 && mantissa == 7 ? std::numeric_limits<float>::quiet_NaN()
-                      : exponent == 0                 ? std::ldexp(float(mantissa), -9)
-                                                      : std::ldexp(float(8 + mantissa), exponent - 10);
+                      : exponent == 0 ? std::ldexp(float(mantissa), -9)
+                                      : std::ldexp(float(8 + mantissa), exponent - 10);
     table[code] = code & 0x80 ? -magnitude : magnitude;
   }
   return table;

@@ -58,6 +58,38 @@ TEST(ElementType, F16AllCodesEqualTheCompilersOwn) {
   }
 }
 
+TEST(ElementType, F16RoundingEqualsTheCompilersOwn) {
+  for (uint64_t bits = 0; bits <= UINT32_MAX; bits += 9973) {
+    float value = fromBits(uint32_t(bits));
+    if (std::isnan(value))
+      continue;
+    _Float16 half = _Float16(value);
+    uint16_t expected;
+    std::memcpy(&expected, &half, sizeof expected);
+    ASSERT_EQ(roundToF16(value), expected) << value;
+  }
+  for (uint32_t code = 0; code < 65536; ++code)
+    if (float value = widenF16(uint16_t(code)); !std::isnan(value))
+      ASSERT_EQ(roundToF16(value), code);
+  EXPECT_TRUE(std::isnan(widenF16(roundToF16(NAN))));
+}
+
+TEST(ElementType, F8E4M3RoundsToNearestEven) {
+  for (int code = 0; code < 256; ++code)
+    if (float value = widenF8E4M3(uint8_t(code)); !std::isnan(value))
+      EXPECT_EQ(roundToF8E4M3(value), code);
+  // Halfway between two neighbours the even code wins; a hair to either side decides otherwise.
+  for (int code = 0; code < 0x7e; ++code) {
+    float middle = (widenF8E4M3(uint8_t(code)) + widenF8E4M3(uint8_t(code + 1))) / 2;
+    EXPECT_EQ(roundToF8E4M3(middle), code + (code & 1)) << code;
+    EXPECT_EQ(roundToF8E4M3(std::nextafter(middle, 0.0f)), code);
+    EXPECT_EQ(roundToF8E4M3(-std::nextafter(middle, 1e9f)), (code + 1) | 0x80);
+  }
+  EXPECT_EQ(roundToF8E4M3(1e30f), 0x7e);
+  EXPECT_EQ(roundToF8E4M3(-INFINITY), 0xfe);
+  EXPECT_TRUE(std::isnan(widenF8E4M3(roundToF8E4M3(NAN))));
+}
+
 TEST(ElementType, F8E4M3AllCodes) {
   // The value by the format's definition: (-1)^s × 2^(e-7) × (1 + m/8), or 2^-6 × m/8 when e is 0.
   for (int code = 0; code < 256; ++code) {
