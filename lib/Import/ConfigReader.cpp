@@ -132,11 +132,11 @@ void ConfigReader::fail(llvm::StringRef key, const llvm::Twine &expected) {
 }
 
 void ConfigReader::warn(const llvm::Twine &text) {
-  report.notes.push_back({ConfigNote::Kind::Warning, text.str()});
+  report.notes.push_back({Note::Kind::Warning, text.str()});
 }
 
 void ConfigReader::remark(const llvm::Twine &text) {
-  report.notes.push_back({ConfigNote::Kind::Remark, text.str()});
+  report.notes.push_back({Note::Kind::Remark, text.str()});
 }
 
 std::vector<std::string> ConfigReader::unusedKeys() const {

@@ -13,7 +13,7 @@ namespace strata::importer {
 /// What readers of one file share: the first error and the notes.
 struct ConfigReport {
   Status status;
-  std::vector<ConfigNote> &notes;
+  std::vector<Note> &notes;
 };
 
 /// Reads keys of one JSON object. The first value that is not as expected becomes the report's

@@ -202,7 +202,7 @@ static void readConfig(ConfigReader &reader, ConfigReport &report, ModelConfig &
     warnOfUnknownKeys(reader);
 }
 
-Expected<ModelConfig> parseModelConfig(std::string_view text, std::vector<ConfigNote> &notes) {
+Expected<ModelConfig> parseModelConfig(std::string_view text, std::vector<Note> &notes) {
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
   if (!value)
     return Status(StatusCode::Corrupt, "not JSON: " + llvm::toString(value.takeError()));

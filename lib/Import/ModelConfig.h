@@ -20,7 +20,7 @@
 namespace strata::importer {
 
 /// Something that the user should know and that is no error.
-struct ConfigNote {
+struct Note {
   enum class Kind {
     Warning, ///< the model may not be what its author meant
     Remark,  ///< something was left out on purpose
@@ -126,7 +126,7 @@ struct ModelConfig {
 
 /// Reads the text of a config.json. An error is one line: the key, what was expected and what was
 /// found. Notes are appended.
-Expected<ModelConfig> parseModelConfig(std::string_view text, std::vector<ConfigNote> &notes);
+Expected<ModelConfig> parseModelConfig(std::string_view text, std::vector<Note> &notes);
 
 } // namespace strata::importer
 

@@ -72,15 +72,14 @@ struct Parsed {
 };
 
 Parsed parse(const char *base, const std::string &changes = "{}") {
-  std::vector<ConfigNote> notes;
+  std::vector<Note> notes;
   Expected<ModelConfig> config = parseModelConfig(with(base, changes), notes);
   Parsed parsed;
   if (config.ok())
     parsed.config = *config;
   parsed.status = config.status();
-  for (const ConfigNote &note : notes)
-    (note.kind == ConfigNote::Kind::Warning ? parsed.warnings : parsed.remarks)
-        .push_back(note.text);
+  for (const Note &note : notes)
+    (note.kind == Note::Kind::Warning ? parsed.warnings : parsed.remarks).push_back(note.text);
   return parsed;
 }
 
@@ -306,7 +305,7 @@ TEST(ModelConfig, RefusesOtherModelsByName) {
 }
 
 TEST(ModelConfig, SaysWhereJsonIsBroken) {
-  std::vector<ConfigNote> notes;
+  std::vector<Note> notes;
   EXPECT_EQ(parseModelConfig("{\"a\": ", notes).status().code(), StatusCode::Corrupt);
   EXPECT_EQ(parseModelConfig("[1]", notes).status().message(),
             "expected a JSON object but got [1]");

@@ -1,0 +1,31 @@
+//===- ModelAttributes.h - What a module says of its model ------*- C++ -*-===//
+//
+// A module in the phases from `input` on carries these attributes; they are what a session must
+// know besides the program.
+//
+//===----------------------------------------------------------------------===//
+#ifndef STRATA_DIALECTS_STRATA_MODELATTRIBUTES_H
+#define STRATA_DIALECTS_STRATA_MODELATTRIBUTES_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace strata {
+
+/// The entry point: `func.func @step(batch, caches…) -> (logits, caches…)`.
+constexpr llvm::StringLiteral kEntryPoint = "step";
+
+/// Of the module. String: `model_type` of config.json.
+constexpr llvm::StringLiteral kModelTypeAttr = "strata.model_type";
+/// Of the module. I64: token ids are below this.
+constexpr llvm::StringLiteral kVocabularySizeAttr = "strata.vocabulary_size";
+/// Of the module. I64: positions are below this.
+constexpr llvm::StringLiteral kMaxPositionsAttr = "strata.max_positions";
+/// Of the module. DenseI32Array, perhaps empty: tokens after which generation stops.
+constexpr llvm::StringLiteral kEosTokenIdsAttr = "strata.eos_token_ids";
+
+/// Of an argument of the entry point that is a cache. String: its name in messages and traces.
+constexpr llvm::StringLiteral kCacheNameAttr = "strata.name";
+
+} // namespace strata
+
+#endif // STRATA_DIALECTS_STRATA_MODELATTRIBUTES_H
