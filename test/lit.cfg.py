@@ -6,6 +6,7 @@ What a RUN line may use:
   %python           the interpreter that runs lit
   %inputs           test/Inputs
   %examples         examples/
+  %test-models      the checkpoints of test/Inputs/models, with their weights
   %models           the folder of further checkpoints, with `REQUIRES: models`
   %docs             the generated reference
   %random-models    how many random small models a comparison goes through: 300, or 10000 for the full counts
@@ -48,6 +49,7 @@ config.substitutions += [
     ("%python", sys.executable),
     ("%inputs", os.path.join(config.strata_source_dir, "test", "Inputs")),
     ("%examples", os.path.join(config.strata_source_dir, "examples")),
+    ("%test-models", os.path.join(config.strata_build_dir, "test-models")),
     ("%models", models),
     ("%docs", os.path.join(config.strata_build_dir, "docs")),
 ]
