@@ -2,6 +2,8 @@
 #include "strata/InitAll.h"
 
 #include "strata/dialects/Strata/IR.h"
+#include "strata/passes/Lower/Passes.h"
+#include "strata/passes/Verify/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/DLTI/DLTI.h"
@@ -13,9 +15,13 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 void strata::registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<StrataDialect, mlir::arith::ArithDialect, mlir::DLTIDialect, mlir::func::FuncDialect,
-                  mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect, mlir::tensor::TensorDialect,
-                  mlir::vector::VectorDialect>();
+  registry
+      .insert<StrataDialect, mlir::arith::ArithDialect, mlir::DLTIDialect, mlir::func::FuncDialect,
+              mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
+              mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
 }
 
-void strata::registerAllPasses() {}
+void strata::registerAllPasses() {
+  registerStrataLowerPasses();
+  registerStrataVerifyPasses();
+}

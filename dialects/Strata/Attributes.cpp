@@ -15,10 +15,12 @@ FailureOr<CacheFieldAttr> CacheFieldAttr::parseBody(AsmParser &parser, FieldRole
   SmallVector<int64_t> dimensions;
   Type elementType;
   SMLoc location = parser.getCurrentLocation();
-  if (parser.parseDimensionList(dimensions, /*allowDynamic=*/false) || parser.parseType(elementType))
+  if (parser.parseDimensionList(dimensions, /*allowDynamic=*/false) ||
+      parser.parseType(elementType))
     return failure();
   if (dimensions.empty() || dimensions.size() > 2)
-    return parser.emitError(location, "expected [heads x] width x type but got ") << dimensions.size() << " dimensions";
+    return parser.emitError(location, "expected [heads x] width x type but got ")
+           << dimensions.size() << " dimensions";
   int64_t heads = dimensions.size() == 2 ? dimensions.front() : 1;
   return CacheFieldAttr::get(parser.getContext(), role, heads, dimensions.back(), elementType);
 }
@@ -96,8 +98,8 @@ void SelectorAttr::print(AsmPrinter &printer) const {
 // Rotary embeddings
 //===----------------------------------------------------------------------===//
 
-LogicalResult RopeAttr::verify(function_ref<InFlightDiagnostic()> emitError, FloatAttr theta, RopeLayout layout,
-                               Attribute scaling) {
+LogicalResult RopeAttr::verify(function_ref<InFlightDiagnostic()> emitError, FloatAttr theta,
+                               RopeLayout layout, Attribute scaling) {
   if (!(theta.getValueAsDouble() > 0))
     return emitError() << "expected a positive theta but got " << theta.getValueAsDouble();
   if (scaling && !isa<YarnAttr, Llama3Attr>(scaling))
@@ -105,14 +107,19 @@ LogicalResult RopeAttr::verify(function_ref<InFlightDiagnostic()> emitError, Flo
   return success();
 }
 
-/// The index of the pair that turns `rotations` times over the original positions (YaRN paper, section 3.2; real number).
-static double pairOfRotations(double rotations, double width, double theta, double originalPositions) {
+/// The index of the pair that turns `rotations` times over the original positions (YaRN paper,
+/// section 3.2; real number).
+static double pairOfRotations(double rotations, double width, double theta,
+                              double originalPositions) {
   return width * std::log(originalPositions / (rotations * 2 * M_PI)) / (2 * std::log(theta));
 }
 
-static void scaleYarn(YarnAttr yarn, double theta, int64_t width, MutableArrayRef<double> frequencies) {
-  double low = pairOfRotations(yarn.getBetaFast().getValueAsDouble(), width, theta, yarn.getOriginalPositions());
-  double high = pairOfRotations(yarn.getBetaSlow().getValueAsDouble(), width, theta, yarn.getOriginalPositions());
+static void scaleYarn(YarnAttr yarn, double theta, int64_t width,
+                      MutableArrayRef<double> frequencies) {
+  double low = pairOfRotations(yarn.getBetaFast().getValueAsDouble(), width, theta,
+                               yarn.getOriginalPositions());
+  double high = pairOfRotations(yarn.getBetaSlow().getValueAsDouble(), width, theta,
+                                yarn.getOriginalPositions());
   if (yarn.getTruncate()) {
     low = std::floor(low);
     high = std::ceil(high);
@@ -129,7 +136,8 @@ static void scaleYarn(YarnAttr yarn, double theta, int64_t width, MutableArrayRe
 
 static void scaleLlama3(Llama3Attr llama3, MutableArrayRef<double> frequencies) {
   double factor = llama3.getFactor().getValueAsDouble(), original = llama3.getOriginalPositions();
-  double low = llama3.getLowFrequencyFactor().getValueAsDouble(), high = llama3.getHighFrequencyFactor().getValueAsDouble();
+  double low = llama3.getLowFrequencyFactor().getValueAsDouble(),
+         high = llama3.getHighFrequencyFactor().getValueAsDouble();
   for (double &frequency : frequencies) {
     double wavelength = 2 * M_PI / frequency;
     if (wavelength < original / high)

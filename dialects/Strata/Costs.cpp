@@ -15,9 +15,12 @@ static double elements(Value value, double tokens) {
   return count;
 }
 
-static double staticElements(Value value) { return double(cast<ShapedType>(value.getType()).getNumElements()); }
+static double staticElements(Value value) {
+  return double(cast<ShapedType>(value.getType()).getNumElements());
+}
 
-/// Bytes of a weight as the checkpoint stores it; f32 where the operand is no weight of the checkpoint.
+/// Bytes of a weight as the checkpoint stores it; f32 where the operand is no weight of the
+/// checkpoint.
 static double weightBytes(Value value) {
   if (!value)
     return 0;
@@ -27,8 +30,8 @@ static double weightBytes(Value value) {
 }
 
 /// Reads and writes of dense activations; weights are given apart.
-static Cost denseCost(double flops, ArrayRef<Value> inputs, ArrayRef<Value> weights, ArrayRef<Value> outputs,
-                      double tokens) {
+static Cost denseCost(double flops, ArrayRef<Value> inputs, ArrayRef<Value> weights,
+                      ArrayRef<Value> outputs, double tokens) {
   Cost cost;
   cost.flops = flops;
   for (Value input : inputs)
@@ -43,7 +46,8 @@ static Cost denseCost(double flops, ArrayRef<Value> inputs, ArrayRef<Value> weig
 Cost EmbeddingOp::getCost(const StepSizes &sizes) {
   Cost cost = denseCost(0, {getIds()}, {}, {getResult()}, sizes.tokens);
   double stored = weightBytes(getTable()) / staticElements(getTable());
-  cost.weightBytes = stored * elements(getResult(), sizes.tokens); // only the rows that are looked up
+  cost.weightBytes =
+      stored * elements(getResult(), sizes.tokens); // only the rows that are looked up
   return cost;
 }
 
@@ -58,12 +62,13 @@ Cost HeadLinearOp::getCost(const StepSizes &sizes) {
 }
 
 Cost RmsNormOp::getCost(const StepSizes &sizes) {
-  return denseCost(4 * elements(getInput(), sizes.tokens), {getInput()}, {getWeight()}, {getResult()}, sizes.tokens);
+  return denseCost(4 * elements(getInput(), sizes.tokens), {getInput()}, {getWeight()},
+                   {getResult()}, sizes.tokens);
 }
 
 Cost LayerNormOp::getCost(const StepSizes &sizes) {
-  return denseCost(7 * elements(getInput(), sizes.tokens), {getInput()}, {getWeight(), getBias()}, {getResult()},
-                   sizes.tokens);
+  return denseCost(7 * elements(getInput(), sizes.tokens), {getInput()}, {getWeight(), getBias()},
+                   {getResult()}, sizes.tokens);
 }
 
 Cost RopeOp::getCost(const StepSizes &sizes) {
@@ -74,31 +79,35 @@ Cost RopeOp::getCost(const StepSizes &sizes) {
 
 Cost HadamardOp::getCost(const StepSizes &sizes) {
   double count = elements(getInput(), sizes.tokens);
-  return denseCost(count * (std::log2(double(getInput().getType().getShape().back())) + 1), {getInput()}, {}, {getResult()},
-                   sizes.tokens);
+  return denseCost(count * (std::log2(double(getInput().getType().getShape().back())) + 1),
+                   {getInput()}, {}, {getResult()}, sizes.tokens);
 }
 
 Cost GatedMlpOp::getCost(const StepSizes &sizes) {
   double products = staticElements(getGate()) + staticElements(getUp()) + staticElements(getDown());
   double activations = 5 * double(getGate().getType().getDimSize(0));
-  return denseCost(sizes.tokens * (2 * products + activations), {getInput()}, {getGate(), getUp(), getDown()},
-                   {getResult()}, sizes.tokens);
+  return denseCost(sizes.tokens * (2 * products + activations), {getInput()},
+                   {getGate(), getUp(), getDown()}, {getResult()}, sizes.tokens);
 }
 
 Cost RouteOp::getCost(const StepSizes &sizes) {
   double flops = 2 * sizes.tokens * staticElements(getRouter());
-  return denseCost(flops, {getInput()}, {getRouter(), getCorrection()}, {getExperts(), getWeights()}, sizes.tokens);
+  return denseCost(flops, {getInput()}, {getRouter(), getCorrection()},
+                   {getExperts(), getWeights()}, sizes.tokens);
 }
 
 Cost MixtureOfExpertsOp::getCost(const StepSizes &sizes) {
-  double experts = double(getGate().getType().getDimSize(0)), chosen = double(getExperts().getType().getDimSize(1));
-  double products = (staticElements(getGate()) + staticElements(getUp()) + staticElements(getDown())) / experts;
+  double experts = double(getGate().getType().getDimSize(0)),
+         chosen = double(getExperts().getType().getDimSize(1));
+  double products =
+      (staticElements(getGate()) + staticElements(getUp()) + staticElements(getDown())) / experts;
   double activations = 5 * double(getGate().getType().getDimSize(1));
-  Cost cost = denseCost(sizes.tokens * chosen * (2 * products + activations), {getInput(), getExperts(), getWeights()},
-                        {}, {getResult()}, sizes.tokens);
+  Cost cost = denseCost(sizes.tokens * chosen * (2 * products + activations),
+                        {getInput(), getExperts(), getWeights()}, {}, {getResult()}, sizes.tokens);
   // Experts that at least one token chose, if each token chooses evenly.
   double distinct = experts * (1 - std::pow(1 - chosen / experts, sizes.tokens));
-  cost.weightBytes = (weightBytes(getGate()) + weightBytes(getUp()) + weightBytes(getDown())) / experts * distinct;
+  cost.weightBytes =
+      (weightBytes(getGate()) + weightBytes(getUp()) + weightBytes(getDown())) / experts * distinct;
   return cost;
 }
 
@@ -149,7 +158,8 @@ Cost AttentionOp::getCost(const StepSizes &sizes) {
     } else if (source.selector.getKind() != SelectorKind::All) {
       records = std::min(records, double(source.selector.getCount()));
     }
-    cost.flops += 2 * sizes.tokens * heads * records * double(cache.getKeyWidth() + cache.getValueWidth());
+    cost.flops +=
+        2 * sizes.tokens * heads * records * double(cache.getKeyWidth() + cache.getValueWidth());
     cost.cacheBytesRead += sizes.tokens * records * double(cache.getRecordBytes());
   }
   return cost;

@@ -5,7 +5,8 @@ using namespace mlir;
 using namespace strata;
 
 OpFoldResult RopeOp::fold(FoldAdaptor) {
-  // An attention factor multiplies the rotated elements alone, so without any there is nothing left of it.
+  // An attention factor multiplies the rotated elements alone, so without any there is nothing left
+  // of it.
   return getWidth() == 0 ? OpFoldResult(getInput()) : OpFoldResult();
 }
 

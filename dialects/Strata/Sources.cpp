@@ -18,7 +18,8 @@ SmallVector<AttentionOp::Source> AttentionOp::getSources() {
   return sources;
 }
 
-/// query `over` `(` cache selector [rows] (`,` …)* `)` `[` batch `]` [`sinks` sinks] attributes `:` `(` types `)` `->` type
+/// query `over` `(` cache selector [rows] (`,` …)* `)` `[` batch `]` [`sinks` sinks] attributes `:`
+/// `(` types `)` `->` type
 ///
 /// The types are those of the query, then of each source's cache and rows, then of the sinks.
 ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
@@ -33,20 +34,24 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
     if (failed(selector))
       return failure();
     selectors.push_back(*selector);
-    return selector->getKind() == SelectorKind::Rows ? parser.parseOperand(rows.emplace_back()) : ParseResult(success());
+    return selector->getKind() == SelectorKind::Rows ? parser.parseOperand(rows.emplace_back())
+                                                     : ParseResult(success());
   };
   if (parser.parseOperand(query) || parser.parseKeyword("over") ||
-      parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, parseSource) || parser.parseLSquare() ||
-      parser.parseOperand(batch) || parser.parseRSquare())
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, parseSource) ||
+      parser.parseLSquare() || parser.parseOperand(batch) || parser.parseRSquare())
     return failure();
   if (succeeded(parser.parseOptionalKeyword("sinks")) && parser.parseOperand(sinks.emplace_back()))
     return failure();
   FunctionType type;
   SMLoc location = parser.getCurrentLocation();
-  if (parser.parseOptionalAttrDict(state.attributes) || parser.parseColon() || parser.parseType(type))
+  if (parser.parseOptionalAttrDict(state.attributes) || parser.parseColon() ||
+      parser.parseType(type))
     return failure();
-  if (type.getNumInputs() != 1 + caches.size() + rows.size() + sinks.size() || type.getNumResults() != 1)
-    return parser.emitError(location, "expected the types of the query, of each cache and its rows, and of the sinks");
+  if (type.getNumInputs() != 1 + caches.size() + rows.size() + sinks.size() ||
+      type.getNumResults() != 1)
+    return parser.emitError(
+        location, "expected the types of the query, of each cache and its rows, and of the sinks");
 
   unsigned next = 0;
   SmallVector<Type> cacheTypes, rowTypes, sinkTypes;
@@ -95,31 +100,37 @@ void AttentionOp::print(OpAsmPrinter &printer) {
 
 LogicalResult AttentionOp::verify() {
   if (getCaches().empty() || getCaches().size() != getSelectors().size())
-    return emitOpError() << "(attention_c1) expected one selector for each of at least one cache but got "
-                         << getSelectors().size() << " for " << getCaches().size();
+    return emitOpError()
+           << "(attention_c1) expected one selector for each of at least one cache but got "
+           << getSelectors().size() << " for " << getCaches().size();
   size_t rowSelectors = llvm::count_if(getSelectors(), [](Attribute attribute) {
     auto selector = dyn_cast<SelectorAttr>(attribute);
     return selector && selector.getKind() == SelectorKind::Rows;
   });
-  if (!llvm::all_of(getSelectors(), llvm::IsaPred<SelectorAttr>) || rowSelectors != getRows().size())
+  if (!llvm::all_of(getSelectors(), llvm::IsaPred<SelectorAttr>) ||
+      rowSelectors != getRows().size())
     return emitOpError() << "(attention_c2) expected an index tensor for each of " << rowSelectors
                          << " rows selectors but got " << getRows().size();
 
-  auto query = cast<ShapedType>(getQuery().getType()), result = cast<ShapedType>(getResult().getType());
+  auto query = cast<ShapedType>(getQuery().getType()),
+       result = cast<ShapedType>(getResult().getType());
   int64_t heads = query.getDimSize(1);
   llvm::SmallPtrSet<Value, 4> withRows;
   for (const Source &source : getSources()) {
     auto cache = cast<CacheType>(source.cache.getType());
     SelectorKind kind = source.selector.getKind();
-    if ((kind == SelectorKind::Window || kind == SelectorKind::First) && source.selector.getCount() < 1)
-      return emitOpError() << "(attention_c2) expected a count of at least 1 but got " << source.selector.getCount();
+    if ((kind == SelectorKind::Window || kind == SelectorKind::First) &&
+        source.selector.getCount() < 1)
+      return emitOpError() << "(attention_c2) expected a count of at least 1 but got "
+                           << source.selector.getCount();
     if (cache.getKeyWidth() != query.getDimSize(2) || cache.getValueWidth() != result.getDimSize(2))
-      return emitOpError() << "(attention_c3) expected keys of " << query.getDimSize(2) << " and values of "
-                           << result.getDimSize(2) << " elements but got " << cache.getKeyWidth() << " and "
-                           << cache.getValueWidth() << " in " << cache;
+      return emitOpError() << "(attention_c3) expected keys of " << query.getDimSize(2)
+                           << " and values of " << result.getDimSize(2) << " elements but got "
+                           << cache.getKeyWidth() << " and " << cache.getValueWidth() << " in "
+                           << cache;
     if (heads % cache.getKeyHeads())
-      return emitOpError() << "(attention_c4) expected key heads that divide " << heads << " heads but got "
-                           << cache.getKeyHeads();
+      return emitOpError() << "(attention_c4) expected key heads that divide " << heads
+                           << " heads but got " << cache.getKeyHeads();
     if (source.rows && !withRows.insert(source.cache).second)
       return emitOpError() << "(attention_c6) expected at most one rows source for each cache";
   }
@@ -132,7 +143,8 @@ LogicalResult AttentionOp::verify() {
   return success();
 }
 
-/// Drops sources that add no record: a second one with the same selector, and any beside `all` of the same cache.
+/// Drops sources that add no record: a second one with the same selector, and any beside `all` of
+/// the same cache.
 LogicalResult AttentionOp::canonicalize(AttentionOp op, PatternRewriter &rewriter) {
   SmallVector<Source> sources = op.getSources(), kept;
   auto covers = [](const Source &a, const Source &b) {
@@ -141,7 +153,8 @@ LogicalResult AttentionOp::canonicalize(AttentionOp op, PatternRewriter &rewrite
     SelectorKind kind = a.selector.getKind();
     if (kind == SelectorKind::All)
       return true;
-    return kind == b.selector.getKind() && kind != SelectorKind::Rows && a.selector.getCount() >= b.selector.getCount();
+    return kind == b.selector.getKind() && kind != SelectorKind::Rows &&
+           a.selector.getCount() >= b.selector.getCount();
   };
   for (auto [i, source] : llvm::enumerate(sources)) {
     bool redundant = false;
@@ -161,7 +174,8 @@ LogicalResult AttentionOp::canonicalize(AttentionOp op, PatternRewriter &rewrite
     if (source.rows)
       rows.push_back(source.rows);
   }
-  rewriter.replaceOpWithNewOp<AttentionOp>(op, op.getType(), op.getQuery(), caches, rows, op.getSinks(), op.getBatch(),
+  rewriter.replaceOpWithNewOp<AttentionOp>(op, op.getType(), op.getQuery(), caches, rows,
+                                           op.getSinks(), op.getBatch(),
                                            rewriter.getArrayAttr(selectors), op.getScaleAttr());
   return success();
 }

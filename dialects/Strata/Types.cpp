@@ -37,7 +37,8 @@ int64_t CacheType::getRecordBytes() const {
 CacheType CacheType::withElementType(Type elementType) const {
   SmallVector<CacheFieldAttr> fields;
   for (CacheFieldAttr field : getFields())
-    fields.push_back(CacheFieldAttr::get(getContext(), field.getRole(), field.getHeads(), field.getWidth(), elementType));
+    fields.push_back(CacheFieldAttr::get(getContext(), field.getRole(), field.getHeads(),
+                                         field.getWidth(), elementType));
   return CacheType::get(getContext(), fields, getPageSize(), getPlanar(), getRope(), getHadamard());
 }
 
@@ -45,8 +46,9 @@ CacheType CacheType::withPageSize(int64_t pageSize) const {
   return CacheType::get(getContext(), getFields(), pageSize, getPlanar(), getRope(), getHadamard());
 }
 
-LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<CacheFieldAttr> fields,
-                                int64_t pageSize, bool planar, RopeLayout rope, bool hadamard) {
+LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                ArrayRef<CacheFieldAttr> fields, int64_t pageSize, bool planar,
+                                RopeLayout rope, bool hadamard) {
   if (fields.empty())
     return emitError() << "expected a cache with at least one field";
   if (pageSize < 1)
@@ -56,9 +58,11 @@ LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError, Ar
     if (field.getHeads() < 1 || field.getWidth() < 1)
       return emitError() << "expected positive heads and width but got " << field;
     if (!isa<FloatType>(field.getElementType()))
-      return emitError() << "expected a floating-point element type but got " << field.getElementType();
+      return emitError() << "expected a floating-point element type but got "
+                         << field.getElementType();
     if (field.getHeads() != fields.front().getHeads())
-      return emitError() << "expected all fields to have " << fields.front().getHeads() << " heads but got " << field;
+      return emitError() << "expected all fields to have " << fields.front().getHeads()
+                         << " heads but got " << field;
     hasKey |= field.isKey();
   }
   if (!hasKey)
@@ -66,7 +70,8 @@ LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError, Ar
   return success();
 }
 
-/// `<` field (`,` field)* `,` `page` `=` integer (`,` (`rope` `=` layout | `planar` | `hadamard`))* `>`
+/// `<` field (`,` field)* `,` `page` `=` integer (`,` (`rope` `=` layout | `planar` | `hadamard`))*
+/// `>`
 Type CacheType::parse(AsmParser &parser) {
   SmallVector<CacheFieldAttr> fields;
   int64_t pageSize = 0;
@@ -93,7 +98,8 @@ Type CacheType::parse(AsmParser &parser) {
         return failure();
       std::optional<RopeLayout> parsed = symbolizeRopeLayout(layout);
       if (!parsed)
-        return parser.emitError(itemLocation, "expected none, interleaved or half but got ") << layout;
+        return parser.emitError(itemLocation, "expected none, interleaved or half but got ")
+               << layout;
       rope = *parsed;
       return success();
     }
@@ -101,11 +107,15 @@ Type CacheType::parse(AsmParser &parser) {
       (keyword == "planar" ? planar : hadamard) = true;
       return success();
     }
-    return parser.emitError(itemLocation, "expected a field, page, rope, planar or hadamard but got ") << keyword;
+    return parser.emitError(itemLocation,
+                            "expected a field, page, rope, planar or hadamard but got ")
+           << keyword;
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseItem))
     return {};
-  return parser.getChecked<CacheType>(location, parser.getContext(), ArrayRef<CacheFieldAttr>(fields), pageSize, planar, rope, hadamard);
+  return parser.getChecked<CacheType>(location, parser.getContext(),
+                                      ArrayRef<CacheFieldAttr>(fields), pageSize, planar, rope,
+                                      hadamard);
 }
 
 void CacheType::print(AsmPrinter &printer) const {

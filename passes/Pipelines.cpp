@@ -1,0 +1,78 @@
+//===- Pipelines.cpp - The order of passes --------------------------------===//
+//
+// The only file that orders passes. Each phase ends with its verifier.
+//
+//===----------------------------------------------------------------------===//
+#include "strata/Pipeline.h"
+
+#include "strata/dialects/Strata/IR.h"
+#include "strata/passes/Lower/Passes.h"
+#include "strata/passes/Verify/Passes.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace strata;
+
+ArrayRef<Phase> strata::getPhases() {
+  static const Phase phases[] = {Phase::Input, Phase::Lower, Phase::Emit};
+  return phases;
+}
+
+StringRef strata::getPhaseName(Phase phase) {
+  switch (phase) {
+  case Phase::Input:
+    return "input";
+  case Phase::Lower:
+    return "lower";
+  case Phase::Emit:
+    return "emit";
+  }
+  llvm_unreachable("a phase without a name");
+}
+
+std::optional<Phase> strata::getPhaseByName(StringRef name) {
+  for (Phase phase : getPhases())
+    if (getPhaseName(phase) == name)
+      return phase;
+  return std::nullopt;
+}
+
+static StringRef getFormatName(NumberFormat format) {
+  return format == NumberFormat::F32 ? "f32" : "bf16";
+}
+
+static void verifyPhase(OpPassManager &manager, Phase phase) {
+  manager.addPass(createVerifyPhase({getPhaseName(phase).str()}));
+}
+
+static void buildLower(OpPassManager &manager, const PipelineOptions &options) {
+  // Formats first: what bf16 rounds decides which kernels there are.
+  manager.addPass(createSetFormats({getFormatName(options.compute).str(),
+                                    getFormatName(options.cache).str(), options.pageSize}));
+  // Ops that do nothing would become kernels that copy; equal weights and sizes would be named
+  // twice.
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(createLowerToCommands());
+  // Last, since it must know every buffer.
+  manager.addPass(createPlanArena());
+  verifyPhase(manager, Phase::Lower);
+}
+
+void strata::buildPipeline(OpPassManager &manager, const PipelineOptions &options, Phase from,
+                           Phase to) {
+  verifyPhase(manager, from == Phase::Emit ? Phase::Lower
+                                           : from); // what is taken up again may come from a person
+  if (from < Phase::Lower && to >= Phase::Lower)
+    buildLower(manager, options);
+}
+
+NumberFormat strata::getDefaultFormat(ModuleOp module) {
+  auto result = module.walk([](WeightOp weight) {
+    bool isNarrow = weight.getStored().isBF16() || weight.getStoredBits() < 16;
+    return isNarrow ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted() ? NumberFormat::BF16 : NumberFormat::F32;
+}

@@ -1,0 +1,156 @@
+//===- VerifyPhase.cpp - What a phase promises ----------------------------===//
+#include "strata/dialects/Strata/IR.h"
+#include "strata/passes/Verify/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace strata {
+#define GEN_PASS_DEF_VERIFYPHASE
+#include "strata/passes/Verify/Passes.h.inc"
+} // namespace strata
+
+using namespace mlir;
+using namespace strata;
+
+/// Ops of the strata dialect that only exist once memory is decided.
+static bool isCommand(Operation *op) {
+  return isa<BufferOp, ViewOp, StepArrayOp, LaunchOp, LaunchRopeTableOp, LaunchProductOp,
+             LaunchGroupByExpertOp, LaunchGroupedProductOp, LaunchRouteOp, LaunchSelectOp>(op);
+}
+
+static bool isInputOp(Operation *op) {
+  if (isa<StrataDialect>(op->getDialect()))
+    return !isCommand(op);
+  return isa<func::FuncOp, func::ReturnOp, arith::AddFOp, arith::MulFOp, arith::ConstantOp,
+             tensor::DimOp, tensor::ExtractSliceOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+             tensor::ConcatOp>(op);
+}
+
+static bool isKernelOp(Operation *op) {
+  return isa_and_nonnull<arith::ArithDialect, func::FuncDialect, math::MathDialect,
+                         memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>(
+             op->getDialect()) &&
+         !isa<func::CallOp, func::CallIndirectOp>(op);
+}
+
+/// At most one append of a cache value, and no use of it after that (design: kernels write in
+/// place).
+static LogicalResult verifyLinearCaches(func::FuncOp function) {
+  auto result = function.walk([](AppendOp append) -> WalkResult {
+    for (Operation *user : append.getCache().getUsers()) {
+      if (user == append || user->getBlock() != append->getBlock() || user->isBeforeInBlock(append))
+        continue;
+      InFlightDiagnostic diagnostic = user->emitOpError() << "uses a cache after its append";
+      diagnostic.attachNote(append.getLoc()) << "the append";
+      return diagnostic;
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// `@step(!strata.batch, caches…) -> (first result, caches…)`, where the first result is checked by
+/// the caller.
+static FailureOr<func::FuncOp> verifyEntry(ModuleOp module) {
+  auto step = module.lookupSymbol<func::FuncOp>("step");
+  if (!step || step.isExternal() || !step.getBody().hasOneBlock())
+    return module.emitError() << "expected a function @step with one block but there is none";
+  ArrayRef<Type> arguments = step.getArgumentTypes();
+  if (arguments.empty() || !isa<BatchType>(arguments.front()) ||
+      !llvm::all_of(arguments.drop_front(), llvm::IsaPred<CacheType>))
+    return step.emitError() << "expected @step to take a batch, then caches, but got "
+                            << step.getFunctionType();
+  return step;
+}
+
+static LogicalResult verifyModelAttributes(ModuleOp module) {
+  if (!module->getAttrOfType<StringAttr>("strata.model_type"))
+    return module.emitError() << "expected a module with the string strata.model_type";
+  auto positions = module->getAttrOfType<IntegerAttr>("strata.max_positions");
+  if (!positions || positions.getInt() < 1)
+    return module.emitError() << "expected a module with a positive integer strata.max_positions";
+  if (module->hasAttr("strata.eos_token_ids") &&
+      !module->getAttrOfType<DenseI32ArrayAttr>("strata.eos_token_ids"))
+    return module.emitError() << "expected strata.eos_token_ids to be array<i32> but got "
+                              << module->getAttr("strata.eos_token_ids");
+  return success();
+}
+
+static LogicalResult verifyInput(ModuleOp module) {
+  FailureOr<func::FuncOp> step = verifyEntry(module);
+  if (failed(step) || failed(verifyModelAttributes(module)))
+    return failure();
+  ArrayRef<Type> results = step->getResultTypes(), caches = step->getArgumentTypes().drop_front();
+  auto logits = results.empty() ? RankedTensorType() : dyn_cast<RankedTensorType>(results.front());
+  if (!logits || logits.getRank() != 2 || !logits.getElementType().isF32() ||
+      logits.isDynamicDim(1))
+    return step->emitError()
+           << "expected @step to return logits, an f32 tensor [wanted, vocabulary], first but got "
+           << step->getFunctionType();
+  if (results.drop_front() != caches)
+    return step->emitError()
+           << "expected @step to return its caches in order after the logits but got "
+           << step->getFunctionType();
+  int64_t pageSize = 0;
+  for (Type type : caches) {
+    int64_t size = cast<CacheType>(type).getPageSize();
+    if (pageSize && size != pageSize)
+      return step->emitError() << "expected all caches to have pages of " << pageSize
+                               << " tokens but got " << size;
+    pageSize = size;
+  }
+  auto result = module.walk([&](Operation *op) -> WalkResult {
+    if (op == module || isInputOp(op))
+      return WalkResult::advance();
+    return op->emitOpError() << "is not part of the phase input";
+  });
+  return failure(result.wasInterrupted() || failed(verifyLinearCaches(*step)));
+}
+
+static LogicalResult verifyLower(ModuleOp module) {
+  FailureOr<func::FuncOp> step = verifyEntry(module);
+  if (failed(step) || failed(verifyModelAttributes(module)))
+    return failure();
+  for (Operation &op : step->getBody().front()) {
+    if (!isCommand(&op) && !isa<WeightOp, func::ReturnOp>(op))
+      return op.emitOpError() << "is not part of the phase lower";
+    if (auto buffer = dyn_cast<BufferOp>(op); buffer && !buffer.getSlot())
+      return op.emitOpError() << "has no slot at the end of the phase lower";
+  }
+  for (auto kernels : module.getOps<ModuleOp>()) {
+    auto result = kernels.walk([&](Operation *op) -> WalkResult {
+      if (op == kernels || isKernelOp(op))
+        return WalkResult::advance();
+      return op->emitOpError() << "is not part of a kernel of the phase lower";
+    });
+    if (result.wasInterrupted())
+      return failure();
+  }
+  return success();
+}
+
+namespace {
+
+struct VerifyPhase : strata::impl::VerifyPhaseBase<VerifyPhase> {
+  using VerifyPhaseBase::VerifyPhaseBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (phase != "input" && phase != "lower") {
+      module.emitError() << "expected the phase input or lower but got " << phase;
+      return signalPassFailure();
+    }
+    if (failed(phase == "input" ? verifyInput(module) : verifyLower(module)))
+      signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+};
+
+} // namespace
