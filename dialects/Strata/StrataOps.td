@@ -283,7 +283,7 @@ def Strata_GatedMlpOp : Strata_ComputeOp<"gated_mlp"> {
 
     ```mlir
     func.func @mlp(%x: tensor<?x64xf32>, %gate: tensor<96x64xf32>, %up: tensor<96x64xf32>, %down: tensor<64x96xf32>) -> tensor<?x64xf32> {
-      %y = strata.gated_mlp %x, %gate, %up, %down {activation = silu} : (tensor<?x64xf32>, tensor<96x64xf32>, tensor<96x64xf32>, tensor<64x96xf32>) -> tensor<?x64xf32>
+      %y = strata.gated_mlp %x, %gate, %up, %down activation = silu : (tensor<?x64xf32>, tensor<96x64xf32>, tensor<96x64xf32>, tensor<64x96xf32>) -> tensor<?x64xf32>
       return %y : tensor<?x64xf32>
     }
     ```
