@@ -27,7 +27,8 @@ Value KernelBuilder::splat(double value, int64_t lanes) {
   FloatAttr element = getF32FloatAttr(static_cast<float>(value));
   if (lanes == 0)
     return arith::ConstantOp::create(*this, element);
-  return arith::ConstantOp::create(*this, DenseElementsAttr::get(floats(lanes), Attribute(element)));
+  return arith::ConstantOp::create(*this,
+                                   DenseElementsAttr::get(floats(lanes), Attribute(element)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -41,7 +42,8 @@ void KernelBuilder::loop(Value from, Value to, int64_t step, Body body) {
   });
 }
 
-SmallVector<Value> KernelBuilder::loop(Value from, Value to, int64_t step, ValueRange initial, ReducingBody body) {
+SmallVector<Value> KernelBuilder::loop(Value from, Value to, int64_t step, ValueRange initial,
+                                       ReducingBody body) {
   auto loop = scf::ForOp::create(*this, from, to, index(step), initial);
   InsertionGuard guard(*this);
   setInsertionPointToStart(loop.getBody());
@@ -52,7 +54,8 @@ SmallVector<Value> KernelBuilder::loop(Value from, Value to, int64_t step, Value
   return llvm::to_vector_of<Value>(loop.getResults());
 }
 
-void KernelBuilder::forEachRow(MemRefType view, Value item, llvm::function_ref<void(ArrayRef<Value>)> body) {
+void KernelBuilder::forEachRow(MemRefType view, Value item,
+                               llvm::function_ref<void(ArrayRef<Value>)> body) {
   if (view.getRank() == 2)
     return body({item});
   loop(index(0), index(view.getDimSize(1)), 1, [&](Value head) { body({item, head}); });
@@ -65,14 +68,16 @@ void KernelBuilder::forEachChunk(int64_t width, ChunkBody body) {
   });
 }
 
-SmallVector<Value> KernelBuilder::reduceChunks(int64_t width, ValueRange initial, ReducingChunkBody body) {
+SmallVector<Value> KernelBuilder::reduceChunks(int64_t width, ValueRange initial,
+                                               ReducingChunkBody body) {
   SmallVector<Value> accumulators(initial);
   int64_t full = width - width % chunkLanes;
   if (full == chunkLanes)
     accumulators = body(index(0), chunkLanes, accumulators);
   else if (full > 0)
-    accumulators = loop(index(0), index(full), chunkLanes, accumulators,
-                        [&](Value position, ValueRange values) { return body(position, chunkLanes, values); });
+    accumulators =
+        loop(index(0), index(full), chunkLanes, accumulators,
+             [&](Value position, ValueRange values) { return body(position, chunkLanes, values); });
   if (full < width)
     accumulators = body(index(full), width - full, accumulators);
   return accumulators;
@@ -85,7 +90,8 @@ void KernelBuilder::ifThen(Value condition, llvm::function_ref<void()> body) {
   body();
 }
 
-Value KernelBuilder::ifThenElse(Value condition, Value otherwise, llvm::function_ref<Value()> body) {
+Value KernelBuilder::ifThenElse(Value condition, Value otherwise,
+                                llvm::function_ref<Value()> body) {
   auto choice = scf::IfOp::create(*this, otherwise.getType(), condition, /*withElseRegion=*/true);
   InsertionGuard guard(*this);
   setInsertionPointToStart(choice.thenBlock());
@@ -102,9 +108,15 @@ Value KernelBuilder::ifThenElse(Value condition, Value otherwise, llvm::function
 
 Value KernelBuilder::add(Value a, Value b) { return arith::AddIOp::create(*this, a, b); }
 Value KernelBuilder::subtract(Value a, Value b) { return arith::SubIOp::create(*this, a, b); }
-Value KernelBuilder::multiply(Value a, int64_t b) { return arith::MulIOp::create(*this, a, index(b)); }
-Value KernelBuilder::quotient(Value a, int64_t b) { return arith::DivUIOp::create(*this, a, index(b)); }
-Value KernelBuilder::remainder(Value a, int64_t b) { return arith::RemUIOp::create(*this, a, index(b)); }
+Value KernelBuilder::multiply(Value a, int64_t b) {
+  return arith::MulIOp::create(*this, a, index(b));
+}
+Value KernelBuilder::quotient(Value a, int64_t b) {
+  return arith::DivUIOp::create(*this, a, index(b));
+}
+Value KernelBuilder::remainder(Value a, int64_t b) {
+  return arith::RemUIOp::create(*this, a, index(b));
+}
 Value KernelBuilder::minimum(Value a, Value b) { return arith::MinSIOp::create(*this, a, b); }
 Value KernelBuilder::maximum(Value a, Value b) { return arith::MaxSIOp::create(*this, a, b); }
 Value KernelBuilder::isLess(Value a, Value b) {
@@ -157,7 +169,8 @@ Value KernelBuilder::load(const KernelRow &row, Value position, int64_t lanes) {
 void KernelBuilder::store(Value vector, const KernelRow &row, Value position) {
   Type elementType = cast<MemRefType>(row.memref.getType()).getElementType();
   if (elementType.isBF16()) {
-    Value bits = arith::TruncIOp::create(*this, integerTypeLike(vector.getType(), 16), bf16Bits(vector));
+    Value bits =
+        arith::TruncIOp::create(*this, integerTypeLike(vector.getType(), 16), bf16Bits(vector));
     auto type = cast<VectorType>(vector.getType()).clone(elementType);
     vector = arith::BitcastOp::create(*this, type, bits);
   }

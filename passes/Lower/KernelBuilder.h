@@ -1,11 +1,13 @@
 //===- KernelBuilder.h - Building blocks of the CPU kernels -----*- C++ -*-===//
 //
-// What all generators share: a function with its loops over items and features, loads and stores of f32 vectors, sums in one
-// fixed order, and the few functions that kernels need without calling any library. Everything is correct on every x86-64:
-// bf16 is converted by integer operations, and no op is used whose lowering may call the math library.
+// What all generators share: a function with its loops over items and features, loads and stores of
+// f32 vectors, sums in one fixed order, and the few functions that kernels need without calling any
+// library. Everything is correct on every x86-64: bf16 is converted by integer operations, and no
+// op is used whose lowering may call the math library.
 //
-// Features are walked in chunks of 16 lanes, whatever the processor, and a last, shorter chunk. So sums have the same order
-// everywhere, and a vector never reaches beyond the elements that the kernel may touch. Views have a last stride of 1.
+// Features are walked in chunks of 16 lanes, whatever the processor, and a last, shorter chunk. So
+// sums have the same order everywhere, and a vector never reaches beyond the elements that the
+// kernel may touch. Views have a last stride of 1.
 //
 //===----------------------------------------------------------------------===//
 #ifndef STRATA_PASSES_LOWER_KERNELBUILDER_H
@@ -28,7 +30,8 @@ public:
   KernelName &integer(llvm::StringRef label, int64_t value);
   /// The shortest digits that give `value` back.
   KernelName &real(llvm::StringRef label, double value);
-  /// Dimensions without a leading dynamic one, strides if there are gaps, element type if it isn't f32.
+  /// Dimensions without a leading dynamic one, strides if there are gaps, element type if it isn't
+  /// f32.
   KernelName &view(mlir::MemRefType type);
   KernelName &cache(CacheType cache);
   /// The name; a long one is cut and ends in a hash of the whole.
@@ -44,15 +47,16 @@ struct KernelRow {
   llvm::SmallVector<mlir::Value, 3> indices;
 };
 
-/// Builds the body of one kernel; an OpBuilder whose insertion point moves into and out of the loops.
+/// Builds the body of one kernel; an OpBuilder whose insertion point moves into and out of the
+/// loops.
 class KernelBuilder : public mlir::ImplicitLocOpBuilder {
 public:
   using Body = llvm::function_ref<void(mlir::Value position)>;
-  using ReducingBody =
-      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value position, mlir::ValueRange accumulators)>;
+  using ReducingBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
+      mlir::Value position, mlir::ValueRange accumulators)>;
   using ChunkBody = llvm::function_ref<void(mlir::Value position, int64_t lanes)>;
-  using ReducingChunkBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value position, int64_t lanes,
-                                                                              mlir::ValueRange accumulators)>;
+  using ReducingChunkBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
+      mlir::Value position, int64_t lanes, mlir::ValueRange accumulators)>;
 
   /// Starts the body of `function`, whose last two arguments are the range of items.
   explicit KernelBuilder(mlir::func::FuncOp function);
@@ -74,18 +78,20 @@ public:
 
   // Control.
   void loop(mlir::Value from, mlir::Value to, int64_t step, Body body);
-  llvm::SmallVector<mlir::Value> loop(mlir::Value from, mlir::Value to, int64_t step, mlir::ValueRange initial,
-                                      ReducingBody body);
+  llvm::SmallVector<mlir::Value> loop(mlir::Value from, mlir::Value to, int64_t step,
+                                      mlir::ValueRange initial, ReducingBody body);
   void forEachItem(Body body) { loop(begin(), end(), 1, body); }
-  /// The rows of an item of `view`: one if it is 2-D, one for each head if it is 3-D. Gives the indices in front of the
-  /// features'.
+  /// The rows of an item of `view`: one if it is 2-D, one for each head if it is 3-D. Gives the
+  /// indices in front of the features'.
   void forEachRow(mlir::MemRefType view, mlir::Value item,
                   llvm::function_ref<void(llvm::ArrayRef<mlir::Value> leading)> body);
   void forEachChunk(int64_t width, ChunkBody body);
-  llvm::SmallVector<mlir::Value> reduceChunks(int64_t width, mlir::ValueRange initial, ReducingChunkBody body);
+  llvm::SmallVector<mlir::Value> reduceChunks(int64_t width, mlir::ValueRange initial,
+                                              ReducingChunkBody body);
   void ifThen(mlir::Value condition, llvm::function_ref<void()> body);
   /// `body` gives the value where the condition holds; it is `otherwise` elsewhere.
-  mlir::Value ifThenElse(mlir::Value condition, mlir::Value otherwise, llvm::function_ref<mlir::Value()> body);
+  mlir::Value ifThenElse(mlir::Value condition, mlir::Value otherwise,
+                         llvm::function_ref<mlir::Value()> body);
 
   // Index arithmetic.
   mlir::Value add(mlir::Value a, mlir::Value b);
@@ -105,16 +111,18 @@ public:
   mlir::Value multiplyFloats(mlir::Value a, mlir::Value b);
   mlir::Value divideFloats(mlir::Value a, mlir::Value b);
   /// a where the comparison holds or is unordered for the `U…` predicates, b elsewhere.
-  mlir::Value selectFloats(mlir::arith::CmpFPredicate predicate, mlir::Value left, mlir::Value right, mlir::Value a,
-                           mlir::Value b);
+  mlir::Value selectFloats(mlir::arith::CmpFPredicate predicate, mlir::Value left,
+                           mlir::Value right, mlir::Value a, mlir::Value b);
   /// The greater one; b if one is NaN.
   mlir::Value greaterFloat(mlir::Value a, mlir::Value b);
   mlir::Value broadcast(mlir::Value scalar, int64_t lanes);
   /// `vector` with zeros behind it up to 16 lanes.
   mlir::Value widen(mlir::Value vector);
   mlir::Value shuffle(mlir::Value a, mlir::Value b, llvm::ArrayRef<int64_t> lanes);
-  /// One vector or scalar from the lanes of a 16-lane vector: halves are combined until one lane is left.
-  mlir::Value reduce(mlir::Value vector, llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
+  /// One vector or scalar from the lanes of a 16-lane vector: halves are combined until one lane is
+  /// left.
+  mlir::Value reduce(mlir::Value vector,
+                     llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
   mlir::Value sum(mlir::Value vector);
   /// e^x within about 1 ulp: 0 and subnormal numbers below, infinity above, NaN for NaN.
   mlir::Value exponential(mlir::Value x);

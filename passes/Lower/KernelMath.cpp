@@ -23,16 +23,23 @@ Value KernelBuilder::integersLike(int32_t value, Value like) {
   return arith::ConstantOp::create(*this, element);
 }
 
-// A product may be fused with the sum that uses it (one rounding less). Reordering isn't allowed: an item's bits must not depend on
-// what is around it.
+// A product may be fused with the sum that uses it (one rounding less). Reordering isn't allowed:
+// an item's bits must not depend on what is around it.
 constexpr arith::FastMathFlags contract = arith::FastMathFlags::contract;
 
-Value KernelBuilder::addFloats(Value a, Value b) { return arith::AddFOp::create(*this, a, b, contract); }
-Value KernelBuilder::subtractFloats(Value a, Value b) { return arith::SubFOp::create(*this, a, b, contract); }
-Value KernelBuilder::multiplyFloats(Value a, Value b) { return arith::MulFOp::create(*this, a, b, contract); }
+Value KernelBuilder::addFloats(Value a, Value b) {
+  return arith::AddFOp::create(*this, a, b, contract);
+}
+Value KernelBuilder::subtractFloats(Value a, Value b) {
+  return arith::SubFOp::create(*this, a, b, contract);
+}
+Value KernelBuilder::multiplyFloats(Value a, Value b) {
+  return arith::MulFOp::create(*this, a, b, contract);
+}
 Value KernelBuilder::divideFloats(Value a, Value b) { return arith::DivFOp::create(*this, a, b); }
 
-Value KernelBuilder::selectFloats(arith::CmpFPredicate predicate, Value left, Value right, Value a, Value b) {
+Value KernelBuilder::selectFloats(arith::CmpFPredicate predicate, Value left, Value right, Value a,
+                                  Value b) {
   Value condition = arith::CmpFOp::create(*this, predicate, left, right);
   return arith::SelectOp::create(*this, condition, a, b);
 }
@@ -52,8 +59,8 @@ Value KernelBuilder::shuffle(Value a, Value b, ArrayRef<int64_t> lanes) {
 Value KernelBuilder::widen(Value vector) {
   if (cast<VectorType>(vector.getType()).getNumElements() == chunkLanes)
     return vector;
-  return vector::InsertStridedSliceOp::create(*this, vector, splat(0, chunkLanes), ArrayRef<int64_t>{0},
-                                              ArrayRef<int64_t>{1});
+  return vector::InsertStridedSliceOp::create(*this, vector, splat(0, chunkLanes),
+                                              ArrayRef<int64_t>{0}, ArrayRef<int64_t>{1});
 }
 
 Value KernelBuilder::reduce(Value vector, llvm::function_ref<Value(Value, Value)> combine) {
@@ -70,8 +77,9 @@ Value KernelBuilder::sum(Value vector) {
   return reduce(vector, [&](Value a, Value b) { return addFloats(a, b); });
 }
 
-// Cody and Waite's reduction to |r| ≤ ln 2 / 2 and the polynomial of Cephes' expf (S. Moshier). A factor 2^n is applied in two
-// halves, so that subnormal results and overflow come out of the last multiplication with one rounding.
+// Cody and Waite's reduction to |r| ≤ ln 2 / 2 and the polynomial of Cephes' expf (S. Moshier). A
+// factor 2^n is applied in two halves, so that subnormal results and overflow come out of the last
+// multiplication with one rounding.
 Value KernelBuilder::exponential(Value x) {
   auto vectorType = dyn_cast<VectorType>(x.getType());
   int64_t lanes = vectorType ? vectorType.getNumElements() : 0;
@@ -94,7 +102,8 @@ Value KernelBuilder::exponential(Value x) {
   r = subtractFloats(r, multiplyFloats(whole, constant(-2.12194440e-4)));
 
   Value polynomial = constant(1.9875691500e-4);
-  for (double coefficient : {1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1})
+  for (double coefficient :
+       {1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1})
     polynomial = addFloats(multiplyFloats(polynomial, r), constant(coefficient));
   Value result = addFloats(multiplyFloats(polynomial, multiplyFloats(r, r)), r);
   result = addFloats(result, constant(1));
@@ -115,7 +124,8 @@ Value KernelBuilder::bf16Bits(Value x) {
   Value upper = arith::ShRUIOp::create(*this, bits, constant(16));
   Value isOdd = arith::AndIOp::create(*this, upper, constant(1));
   Value bias = arith::AddIOp::create(*this, isOdd, constant(0x7fff));
-  Value rounded = arith::ShRUIOp::create(*this, arith::AddIOp::create(*this, bits, bias), constant(16));
+  Value rounded =
+      arith::ShRUIOp::create(*this, arith::AddIOp::create(*this, bits, bias), constant(16));
   // Rounding could carry a NaN into infinity or zero; it stays one, quiet.
   Value quiet = arith::OrIOp::create(*this, upper, constant(0x40));
   Value isNaN = arith::CmpFOp::create(*this, arith::CmpFPredicate::UNO, x, x);

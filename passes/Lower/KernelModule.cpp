@@ -46,7 +46,9 @@ KernelName &KernelName::word(StringRef word) {
   return *this;
 }
 
-KernelName &KernelName::integer(StringRef label, int64_t value) { return word((label + Twine(value)).str()); }
+KernelName &KernelName::integer(StringRef label, int64_t value) {
+  return word((label + Twine(value)).str());
+}
 
 KernelName &KernelName::real(StringRef label, double value) {
   SmallString<24> digits;
@@ -66,10 +68,17 @@ KernelName &KernelName::view(MemRefType type) {
     shape = shape.drop_front();
   else
     part = "of";
-  part += llvm::join(llvm::map_range(shape, [](int64_t size) { return ShapedType::isDynamic(size) ? "n" : std::to_string(size); }), "x");
+  part +=
+      llvm::join(llvm::map_range(shape,
+                                 [](int64_t size) {
+                                   return ShapedType::isDynamic(size) ? "n" : std::to_string(size);
+                                 }),
+                 "x");
   if (!type.getLayout().isIdentity()) {
     SmallVector<int64_t> strides = type.getStridesAndOffset().first;
-    part += "s" + llvm::join(llvm::map_range(ArrayRef(strides).drop_back(), [](int64_t stride) { return std::to_string(stride); }), "x");
+    part += "s" + llvm::join(llvm::map_range(ArrayRef(strides).drop_back(),
+                                             [](int64_t stride) { return std::to_string(stride); }),
+                             "x");
   }
   return word(part + getTypeSuffix(type.getElementType()));
 }
@@ -95,7 +104,8 @@ std::string KernelName::str() const {
 // Look-up
 //===----------------------------------------------------------------------===//
 
-SymbolRefAttr strata::getOrBuildKernel(ModuleOp kernels, const KernelName &name, ArrayRef<Type> arguments,
+SymbolRefAttr strata::getOrBuildKernel(ModuleOp kernels, const KernelName &name,
+                                       ArrayRef<Type> arguments,
                                        llvm::function_ref<void(KernelBuilder &)> build) {
   MLIRContext *context = kernels.getContext();
   std::string symbol = name.str();
@@ -103,7 +113,8 @@ SymbolRefAttr strata::getOrBuildKernel(ModuleOp kernels, const KernelName &name,
     SmallVector<Type> inputs(arguments);
     inputs.append(2, IndexType::get(context));
     OpBuilder builder = OpBuilder::atBlockEnd(kernels.getBody());
-    auto function = func::FuncOp::create(builder, kernels.getLoc(), symbol, FunctionType::get(context, inputs, {}));
+    auto function = func::FuncOp::create(builder, kernels.getLoc(), symbol,
+                                         FunctionType::get(context, inputs, {}));
     // LLVM would turn loops that copy or clear into calls of memcpy and memset.
     function->setAttr("passthrough", builder.getStrArrayAttr({"no-builtins"}));
     KernelBuilder body(function);
