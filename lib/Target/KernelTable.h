@@ -1,0 +1,41 @@
+//===- KernelTable.h - The kernels that a package exports -------*- C++ -*-===//
+#ifndef STRATA_LIB_TARGET_KERNELTABLE_H
+#define STRATA_LIB_TARGET_KERNELTABLE_H
+
+#include "strata/lib/Target/LowerKernels.h"
+
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <vector>
+
+namespace strata {
+
+/// Numbers the kernels that commands name, in the order of their first use. Functions that differ in nothing but their name are one
+/// kernel.
+class KernelTable {
+public:
+  /// The kernel's number. All kernels lie in one module; errors are diagnostics at the command.
+  mlir::FailureOr<int32_t> getNumber(mlir::Operation *command, mlir::SymbolRefAttr name);
+  /// The function that a command names; the command was verified.
+  mlir::func::FuncOp getFunction(mlir::Operation *command, mlir::SymbolRefAttr name);
+
+  llvm::ArrayRef<KernelEntry> getEntries() const { return entries; }
+  /// The module that holds all entries; null if there are none.
+  mlir::ModuleOp getModule() const { return module; }
+
+private:
+  /// The name that the package gives a kernel: letters, digits and underscores.
+  std::string makeSymbol(llvm::StringRef name);
+
+  std::vector<KernelEntry> entries;
+  mlir::ModuleOp module;
+  mlir::SymbolTableCollection symbolTables;
+  llvm::DenseMap<mlir::Operation *, int32_t> numbers;
+  llvm::StringMap<int32_t> numbersByText;
+  llvm::StringSet<> symbols;
+};
+
+} // namespace strata
+
+#endif // STRATA_LIB_TARGET_KERNELTABLE_H

@@ -1,0 +1,46 @@
+//===- Labels.cpp - What commands are called in traces --------------------===//
+#include "strata/lib/Target/Labels.h"
+
+#include "strata/dialects/Strata/IR.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace strata;
+
+/// "rms_norm" of "rms_norm_64_e1em5": the words up to the first that holds a digit.
+static StringRef getKernelKind(StringRef kernel) {
+  size_t end = 0;
+  for (StringRef rest = kernel; !rest.empty();) {
+    auto [word, tail] = rest.split('_');
+    if (llvm::any_of(word, llvm::isDigit))
+      break;
+    end = size_t(word.end() - kernel.begin());
+    rest = tail;
+  }
+  return end == 0 ? kernel : kernel.take_front(end);
+}
+
+/// "q_a_proj" of "model.layers.3.self_attn.q_a_proj.weight".
+static std::string getProductKind(Value weight) {
+  auto op = weight.getDefiningOp<WeightOp>();
+  StringRef name = op ? op.getName() : StringRef();
+  name.consume_back(".weight");
+  return ("product " + name.rsplit('.').second).str();
+}
+
+std::string strata::getCommandLabel(Operation *command) {
+  std::string kind =
+      llvm::TypeSwitch<Operation *, std::string>(command)
+          .Case<LaunchOp>([](auto op) { return getKernelKind(op.getKernel().getLeafReference()).str(); })
+          .Case<LaunchProductOp, LaunchGroupedProductOp>([](auto op) { return getProductKind(op.getWeight()); })
+          .Default([](Operation *op) {
+            StringRef name = op->getName().stripDialect();
+            name.consume_front("launch_");
+            return name.str();
+          });
+  if (auto layer = command->getAttrOfType<IntegerAttr>("strata.layer"))
+    return "layer " + std::to_string(layer.getInt()) + " " + kind;
+  return kind;
+}
