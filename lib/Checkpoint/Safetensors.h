@@ -19,12 +19,13 @@ namespace strata {
 /// A tensor in a mapped file.
 struct TensorView {
   std::string_view name;
-  std::string_view dtype; ///< as the file spells it: "BF16", "I64"
-  std::optional<ElementType>
-      type; ///< nothing when Strata has no use for the dtype: such a tensor can be listed, not read
+  /// As the file spells it: "BF16", "I64".
+  std::string_view dtype;
+  /// Nothing when Strata has no use for the dtype: such a tensor can be listed, not read.
+  std::optional<ElementType> type;
   std::vector<int64_t> shape;
-  const std::byte *data =
-      nullptr; ///< row major, little endian; not always aligned to the element's size
+  /// Row major, little endian; not always aligned to the element's size.
+  const std::byte *data = nullptr;
   size_t bytes = 0;
 };
 

@@ -10,11 +10,12 @@ namespace strata::test {
 
 struct CheckpointOptions {
   uint64_t seed = 1;
-  ElementType type =
-      ElementType::F32; ///< F32, BF16 or F16; routers' correction biases are always F32
-  uint64_t shardBytes =
-      0; ///< a new file begins before this many bytes of tensors are exceeded; 0: one file
-  bool smallIntegers = false; ///< see smallIntegerWeights
+  /// F32, BF16 or F16. Routers' correction biases are always F32.
+  ElementType type = ElementType::F32;
+  /// A new file begins before this many bytes of tensors are exceeded; 0: one file.
+  uint64_t shardBytes = 0;
+  /// See smallIntegerWeights.
+  bool smallIntegers = false;
   /// Matrices of attention, indexers, MLPs and experts as e4m3 in blocks of 128 × 128, each with an
   /// f32 scale (largest magnitude / 448), in tensors NAME and NAME_scale_inv, as DeepSeek and GLM
   /// ship them. Stay as they are: embeddings, lm_head, routers, indexers' weights_proj, eh_proj,

@@ -25,14 +25,13 @@ std::vector<float> randomWeights(const ModelTensor &tensor, uint64_t seed);
 /// exact ties. It works like this, in each layer:
 ///
 /// - Embeddings are ±1024 and the last projections (o_proj, down_proj) are 0 except in the last
-/// layer. So what a layer
-///   gets is ±1024 in every place, and RMS norms (weight 1, any eps up to 0.03) make it ±1 exactly.
-/// - Each row of q_a_proj, kv_a_proj and the indexer's wk has one element ±1024. Rows 2i and 2i + 1
-/// of wk are each
-///   other's negatives, so that LayerNorm (weight 1, bias 0) subtracts a mean of 0. Latents and
-///   index keys are ±1.
-/// - Rows of the indexer's wq_b that RoPE will turn are 0; all other matrices have elements −1, 0
-/// and 1.
+///   layer. So what a layer gets is ±1024 in every place, and RMS norms (weight 1, any eps up to
+///   0.03) make it ±1 exactly.
+/// - Each row of q_a_proj, kv_a_proj and the indexer's wk has one element ±1024. Rows 2i and
+///   2i + 1 of wk are each other's negatives, so that LayerNorm (weight 1, bias 0) subtracts a
+///   mean of 0. Latents and index keys are ±1.
+/// - Rows of the indexer's wq_b that RoPE will turn are 0, and so are biases. All else is −1, 0
+///   or 1.
 ///
 /// Scores are exact where index_n_heads × index_head_dim is a power of 4, so that the scale of the
 /// scores is a power of 2.
