@@ -16,12 +16,14 @@ constexpr llvm::StringLiteral kEntryPoint = "step";
 
 /// Of the module. String: `model_type` of config.json.
 constexpr llvm::StringLiteral kModelTypeAttr = "strata.model_type";
-/// Of the module. I64: token ids are below this.
-constexpr llvm::StringLiteral kVocabularySizeAttr = "strata.vocabulary_size";
 /// Of the module. I64: positions are below this.
 constexpr llvm::StringLiteral kMaxPositionsAttr = "strata.max_positions";
 /// Of the module. DenseI32Array, perhaps empty: tokens after which generation stops.
 constexpr llvm::StringLiteral kEosTokenIdsAttr = "strata.eos_token_ids";
+
+/// Of the module, from the phase `lower` on. Type, f32 or bf16: what products, scores and attention
+/// round their operands to.
+constexpr llvm::StringLiteral kComputeAttr = "strata.compute";
 
 /// Of an argument of the entry point that is a cache. String: its name in messages and traces.
 constexpr llvm::StringLiteral kCacheNameAttr = "strata.name";

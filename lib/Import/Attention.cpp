@@ -54,8 +54,11 @@ Value buildLatentAttention(ModelBuilder &model, Value x, const std::string &name
   caches.keys = model.append(
       caches.keys, {keyLatent, model.slice(keys, latent.latentWidth, latent.rotatedWidth)});
 
-  if (index == IndexSource::Own)
+  if (index == IndexSource::Own) {
+    model.enterPart("indexer");
     rows = buildIndexer(model, x, queryLatent, name + ".indexer", caches.index);
+    model.enterPart("attention");
+  }
   Value output = index == IndexSource::None
                      ? model.attention(query, caches.keys, SelectorKind::All, 0, nullptr)
                      : model.attention(query, caches.keys, SelectorKind::Rows, 0, rows);

@@ -135,10 +135,6 @@ void ConfigReader::warn(const llvm::Twine &text) {
   report.notes.push_back({Note::Kind::Warning, text.str()});
 }
 
-void ConfigReader::remark(const llvm::Twine &text) {
-  report.notes.push_back({Note::Kind::Remark, text.str()});
-}
-
 std::vector<std::string> ConfigReader::unusedKeys() const {
   std::vector<std::string> keys;
   for (const auto &entry : object)

@@ -54,7 +54,6 @@ public:
   /// The same with code Unsupported.
   void refuse(llvm::StringRef key, const llvm::Twine &text);
   void warn(const llvm::Twine &text);
-  void remark(const llvm::Twine &text);
 
   /// Keys that nobody asked for, ascending.
   std::vector<std::string> unusedKeys() const;

@@ -70,14 +70,14 @@ static Value buildLayer(ModelBuilder &model, Value hidden, size_t number, LayerC
   const LayerConfig &layer = config.layers[number];
   std::string name = llvm::formatv("model.layers.{0}", number).str();
 
-  model.enter(llvm::formatv("layer {0} attention", number).str());
+  model.enterLayer(number, "attention");
   Value x = model.rmsNorm(hidden, name + ".input_layernorm", config.normEpsilon);
   Value attended =
       config.latent ? buildLatentAttention(model, x, name + ".self_attn", layer.index, caches, rows)
                     : buildGroupedAttention(model, x, name + ".self_attn", caches);
   hidden = model.add(hidden, attended);
 
-  model.enter(llvm::formatv("layer {0} {1}", number, layer.sparse ? "experts" : "mlp").str());
+  model.enterLayer(number, layer.sparse ? "experts" : "mlp");
   x = model.rmsNorm(hidden, name + ".post_attention_layernorm", config.normEpsilon);
   Value output = layer.sparse ? buildMixture(model, x, name + ".mlp")
                               : model.gatedMlp(x, name + ".mlp", config.mlpWidth);
@@ -136,7 +136,6 @@ ImportedModel importModel(MLIRContext &context, const ModelConfig &config,
   OwningOpRef<ModuleOp> module = ModuleOp::create(NameLoc::get(builder.getStringAttr("model")));
   Operation *op = module->getOperation();
   op->setAttr(kModelTypeAttr, builder.getStringAttr(config.modelType));
-  op->setAttr(kVocabularySizeAttr, builder.getI64IntegerAttr(config.vocabulary));
   op->setAttr(kMaxPositionsAttr, builder.getI64IntegerAttr(config.maxPositions));
   op->setAttr(kEosTokenIdsAttr, builder.getDenseI32ArrayAttr(config.eosTokenIds));
 
@@ -148,6 +147,12 @@ ImportedModel importModel(MLIRContext &context, const ModelConfig &config,
     return status;
   if (failed(verify(*module)))
     return Status(StatusCode::InvalidArgument, "the imported module is not valid");
+  if (!checkpoint && config.predictionLayers > 0)
+    notes.push_back({Note::Kind::Remark,
+                     llvm::formatv("num_nextn_predict_layers = {0}: the layers from {1} on are "
+                                   "skipped: they serve multi-token prediction",
+                                   config.predictionLayers, config.layers.size())
+                         .str()});
   return ImportedModel(std::move(module));
 }
 

@@ -17,6 +17,11 @@ void ModelBuilder::enter(const llvm::Twine &name) {
   loc = NameLoc::get(builder.getStringAttr(name));
 }
 
+void ModelBuilder::enterLayer(size_t number, const llvm::Twine &part) {
+  layer = number;
+  enter("layer " + llvm::Twine(number) + " " + part);
+}
+
 RankedTensorType ModelBuilder::tensorType(llvm::ArrayRef<int64_t> shape) {
   return RankedTensorType::get(shape, builder.getF32Type());
 }

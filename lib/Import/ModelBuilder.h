@@ -20,8 +20,12 @@ public:
   const ModelConfig &config;
   const int64_t pageSize;
 
-  /// What the ops that follow belong to: "layer 3 attention". It names their location.
+  /// What the ops that follow belong to, which names their location: "head", or "layer 3
+  /// attention".
   void enter(const llvm::Twine &name);
+  void enterLayer(size_t number, const llvm::Twine &part);
+  /// Another part of the same layer.
+  void enterPart(const llvm::Twine &part) { enterLayer(layer, part); }
 
   /// The values that every part uses; set once.
   mlir::Value batch;
@@ -69,6 +73,7 @@ private:
   RopeAttr ropeTable(bool interleaved);
 
   WeightTable &weights;
+  size_t layer = 0;
 };
 
 /// A layer's parts. `x` is the normed hidden state, `name` begins the weights' names

@@ -193,11 +193,6 @@ static void readConfig(ConfigReader &reader, ConfigReport &report, ModelConfig &
   readStoredType(reader, config);
   config.quantisation = readQuantisation(reader, report);
   refuseOtherModels(reader);
-  if (config.predictionLayers > 0)
-    reader.remark(llvm::formatv("num_nextn_predict_layers: {0} layers for multi-token prediction "
-                                "(from layer {1} on) are skipped",
-                                config.predictionLayers, layers)
-                      .str());
   if (!reader.failed())
     warnOfUnknownKeys(reader);
 }

@@ -121,7 +121,8 @@ Status WeightTable::checkUnasked(std::vector<Note> &notes) const {
   }
   if (!unknown.empty())
     return Status(StatusCode::InvalidArgument,
-                  llvm::formatv("{0} tensors that the model has no place for: {1}", unknown.size(),
+                  llvm::formatv("{0}: {1} tensor{2} that the model has no place for: {3}",
+                                checkpoint->path(), unknown.size(), unknown.size() == 1 ? "" : "s",
                                 listText(unknown))
                       .str());
 
