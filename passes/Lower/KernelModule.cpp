@@ -4,6 +4,9 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/xxhash.h"
 
+#include <array>
+#include <cstdio>
+
 using namespace mlir;
 using namespace strata;
 
@@ -51,14 +54,17 @@ KernelName &KernelName::integer(StringRef label, int64_t value) {
 }
 
 KernelName &KernelName::real(StringRef label, double value) {
-  SmallString<24> digits;
-  APFloat(value).toString(digits);
-  for (char &digit : digits) {
-    if (digit == '-')
-      digit = 'm'; // a minus sign would have to be quoted in symbol names
+  std::array<char, 32> digits;
+  for (int precision = 1; precision <= 17; ++precision) {
+    std::snprintf(digits.data(), digits.size(), "%.*g", precision, value);
+    if (std::strtod(digits.data(), nullptr) == value)
+      break;
   }
-  llvm::erase(digits, '+');
-  return word((label + digits).str());
+  // A sign would have to be quoted in symbol names.
+  std::string number(digits.data());
+  std::replace(number.begin(), number.end(), '-', 'm');
+  llvm::erase(number, '+');
+  return word((label + number).str());
 }
 
 KernelName &KernelName::view(MemRefType type) {
@@ -115,8 +121,6 @@ SymbolRefAttr strata::getOrBuildKernel(ModuleOp kernels, const KernelName &name,
     OpBuilder builder = OpBuilder::atBlockEnd(kernels.getBody());
     auto function = func::FuncOp::create(builder, kernels.getLoc(), symbol,
                                          FunctionType::get(context, inputs, {}));
-    // LLVM would turn loops that copy or clear into calls of memcpy and memset.
-    function->setAttr("passthrough", builder.getStrArrayAttr({"no-builtins"}));
     KernelBuilder body(function);
     build(body);
     func::ReturnOp::create(body);
