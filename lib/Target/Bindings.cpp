@@ -25,7 +25,8 @@ static package::Size getBytes(BufferOp buffer) {
   for (int64_t size : type.getShape().drop_front())
     rowBytes *= size;
   SizeAttr rows = buffer.getRows();
-  return package::Size(rows.getTokens() * rowBytes, rows.getWanted() * rowBytes, rows.getFixed() * rowBytes);
+  return package::Size(rows.getTokens() * rowBytes, rows.getWanted() * rowBytes,
+                       rows.getFixed() * rowBytes);
 }
 
 FailureOr<Bindings> Bindings::create(func::FuncOp step) {
@@ -46,7 +47,8 @@ FailureOr<Bindings> Bindings::create(func::FuncOp step) {
     if (*slot >= bindings.slots.size())
       bindings.slots.resize(*slot + 1, package::Size(0, 0, 0));
     package::Size &size = bindings.slots[*slot], bytes = getBytes(buffer);
-    size = package::Size(std::max(size.tokens(), bytes.tokens()), std::max(size.wanted(), bytes.wanted()),
+    size = package::Size(std::max(size.tokens(), bytes.tokens()),
+                         std::max(size.wanted(), bytes.wanted()),
                          std::max(size.fixed(), bytes.fixed()));
   }
   return bindings;
@@ -71,8 +73,10 @@ FailureOr<package::Argument> Bindings::getArgument(Operation *command, Value val
                              elements * int64_t(sizeof(int32_t)));
   if (auto buffer = base.getDefiningOp<BufferOp>())
     return package::Argument(package::ArgumentKind::Slot, int32_t(*buffer.getSlot()),
-                             elements * cast<MemRefType>(base.getType()).getElementTypeBitWidth() / 8);
-  InFlightDiagnostic error = command->emitOpError("expected buffers, views, step arrays, weights and caches");
+                             elements *cast<MemRefType>(base.getType()).getElementTypeBitWidth() /
+                                 8);
+  InFlightDiagnostic error =
+      command->emitOpError("expected buffers, views, step arrays, weights and caches");
   error.attachNote(base.getLoc()) << "but got this";
   return error;
 }
@@ -84,9 +88,11 @@ FailureOr<package::View> Bindings::getView(Operation *command, Value value) cons
   auto type = cast<MemRefType>(value.getType());
   SmallVector<int64_t> strides;
   int64_t offset;
-  if (failed(type.getStridesAndOffset(strides, offset)) || llvm::any_of(strides, ShapedType::isDynamic) ||
+  if (failed(type.getStridesAndOffset(strides, offset)) ||
+      llvm::any_of(strides, ShapedType::isDynamic) ||
       llvm::any_of(type.getShape().drop_front(), ShapedType::isDynamic) || strides.back() != 1)
-    return command->emitOpError() << "expected features that lie side by side and static strides but got " << type;
+    return command->emitOpError()
+           << "expected features that lie side by side and static strides but got " << type;
   return package::View(*base, strides[0], type.getRank() == 3 ? strides[1] : 0);
 }
 
@@ -103,9 +109,10 @@ FailureOr<int32_t> Bindings::getWeight(Operation *command, Value value, bool wid
     return command->emitOpError("expected weights that strata.weight names");
   Builder builder(command->getContext());
   auto orUnit = [&](Attribute attribute) { return attribute ? attribute : builder.getUnitAttr(); };
-  Attribute key = builder.getArrayAttr({weight.getNameAttr(), weight.getStoredAttr(), orUnit(weight.getPartAttr()),
-                                        orUnit(weight.getScalesAttr()), TypeAttr::get(weight.getValue().getType()),
-                                        builder.getBoolAttr(widen)});
+  Attribute key = builder.getArrayAttr(
+      {weight.getNameAttr(), weight.getStoredAttr(), orUnit(weight.getPartAttr()),
+       orUnit(weight.getScalesAttr()), TypeAttr::get(weight.getValue().getType()),
+       builder.getBoolAttr(widen)});
   auto [entry, isNew] = weightNumbers.try_emplace(key, int32_t(weights.size()));
   if (isNew)
     weights.push_back({weight, widen});

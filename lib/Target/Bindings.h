@@ -9,17 +9,20 @@
 
 namespace strata {
 
-/// Resolves the values that commands name to slots, weights, caches and step arrays of the manifest. Weights and caches
-/// are numbered; a weight gets its number when it is first asked for. Errors are diagnostics at the command.
+/// Resolves the values that commands name to slots, weights, caches and step arrays of the
+/// manifest. Weights and caches are numbered; a weight gets its number when it is first asked for.
+/// Errors are diagnostics at the command.
 class Bindings {
 public:
-  /// A weight of the manifest: equal attributes and types give one, except that the widened form is another.
+  /// A weight of the manifest: equal attributes and types give one, except that the widened form is
+  /// another.
   struct Weight {
     WeightOp op;
     bool widen;
   };
 
-  /// Finds the arena's slots and the caches among the arguments of the entry point; fails where a buffer has no slot.
+  /// Finds the arena's slots and the caches among the arguments of the entry point; fails where a
+  /// buffer has no slot.
   static mlir::FailureOr<Bindings> create(mlir::func::FuncOp step);
 
   /// A buffer, a view, a step array or a cache, as kernels get it.

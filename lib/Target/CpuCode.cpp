@@ -122,7 +122,8 @@ static LogicalResult verifyCalls(ModuleOp kernels, ArrayRef<KernelEntry> entries
         continue;
       const KernelEntry *entry =
           llvm::find_if(entries, [&](const KernelEntry &e) { return e.symbol == *name; });
-      Location location = entry == entries.end() ? kernels.getLoc() : func::FuncOp(entry->function).getLoc();
+      Location location =
+          entry == entries.end() ? kernels.getLoc() : func::FuncOp(entry->function).getLoc();
       emitError(location) << "kernel '" << *name << "' calls '" << *callee << "' when compiled for "
                           << processor.level << ", but generated code has to do without";
       allowed = false;

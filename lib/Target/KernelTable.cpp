@@ -1,6 +1,7 @@
 //===- KernelTable.cpp - The kernels that a package exports ---------------===//
 #include "strata/lib/Target/KernelTable.h"
 
+#include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -26,18 +27,13 @@ std::string KernelTable::makeSymbol(StringRef name) {
   return unique;
 }
 
-func::FuncOp KernelTable::getFunction(Operation *command, SymbolRefAttr name) {
-  return symbolTables.lookupNearestSymbolFrom<func::FuncOp>(command, name);
-}
-
 FailureOr<int32_t> KernelTable::getNumber(Operation *command, SymbolRefAttr name) {
-  func::FuncOp function = getFunction(command, name);
+  auto [byName, isNewName] = numbersByName.try_emplace(name, 0);
+  if (!isNewName)
+    return byName->second;
+  auto function = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(command, name);
   if (!function)
     return command->emitOpError() << "expected " << name << " to be a func.func";
-  auto [byFunction, isNewFunction] = numbers.try_emplace(function, 0);
-  if (!isNewFunction)
-    return byFunction->second;
-
   auto parent = function->getParentOfType<ModuleOp>();
   if (module && module != parent)
     return command->emitOpError() << "expected all kernels in one module but got " << name;
@@ -45,5 +41,5 @@ FailureOr<int32_t> KernelTable::getNumber(Operation *command, SymbolRefAttr name
   auto [byText, isNewText] = numbersByText.try_emplace(getText(function), int32_t(entries.size()));
   if (isNewText)
     entries.push_back({function, makeSymbol(function.getSymName())});
-  return byFunction->second = byText->second;
+  return byName->second = byText->second;
 }

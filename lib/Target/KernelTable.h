@@ -4,21 +4,19 @@
 
 #include "strata/lib/Target/LowerKernels.h"
 
-#include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <vector>
 
 namespace strata {
 
-/// Numbers the kernels that commands name, in the order of their first use. Functions that differ in nothing but their name are one
-/// kernel.
+/// Numbers the kernels that commands name, in the order of their first use. Functions that differ
+/// in nothing but their name are one kernel.
 class KernelTable {
 public:
-  /// The kernel's number. All kernels lie in one module; errors are diagnostics at the command.
+  /// The kernel's number. All kernels lie in one module; errors are diagnostics at the command,
+  /// which was verified.
   mlir::FailureOr<int32_t> getNumber(mlir::Operation *command, mlir::SymbolRefAttr name);
-  /// The function that a command names; the command was verified.
-  mlir::func::FuncOp getFunction(mlir::Operation *command, mlir::SymbolRefAttr name);
 
   llvm::ArrayRef<KernelEntry> getEntries() const { return entries; }
   /// The module that holds all entries; null if there are none.
@@ -30,8 +28,7 @@ private:
 
   std::vector<KernelEntry> entries;
   mlir::ModuleOp module;
-  mlir::SymbolTableCollection symbolTables;
-  llvm::DenseMap<mlir::Operation *, int32_t> numbers;
+  llvm::DenseMap<mlir::Attribute, int32_t> numbersByName;
   llvm::StringMap<int32_t> numbersByText;
   llvm::StringSet<> symbols;
 };

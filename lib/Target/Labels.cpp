@@ -31,15 +31,17 @@ static std::string getProductKind(Value weight) {
 }
 
 std::string strata::getCommandLabel(Operation *command) {
-  std::string kind =
-      llvm::TypeSwitch<Operation *, std::string>(command)
-          .Case<LaunchOp>([](auto op) { return getKernelKind(op.getKernel().getLeafReference()).str(); })
-          .Case<LaunchProductOp, LaunchGroupedProductOp>([](auto op) { return getProductKind(op.getWeight()); })
-          .Default([](Operation *op) {
-            StringRef name = op->getName().stripDialect();
-            name.consume_front("launch_");
-            return name.str();
-          });
+  std::string kind = llvm::TypeSwitch<Operation *, std::string>(command)
+                         .Case<LaunchOp>([](auto op) {
+                           return getKernelKind(op.getKernel().getLeafReference()).str();
+                         })
+                         .Case<LaunchProductOp, LaunchGroupedProductOp>(
+                             [](auto op) { return getProductKind(op.getWeight()); })
+                         .Default([](Operation *op) {
+                           StringRef name = op->getName().stripDialect();
+                           name.consume_front("launch_");
+                           return name.str();
+                         });
   if (auto layer = command->getAttrOfType<IntegerAttr>("strata.layer"))
     return "layer " + std::to_string(layer.getInt()) + " " + kind;
   return kind;

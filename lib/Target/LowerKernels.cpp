@@ -120,8 +120,7 @@ static void emitEntry(KernelEntry entry, llvm::Function *body) {
   auto addConstant = [&](int64_t value) {
     values.push_back(llvm::ConstantInt::getSigned(integer, value));
   };
-  for (auto [number, argument] :
-       llvm::enumerate(entry.function.getArgumentTypes().drop_back(2))) {
+  for (auto [number, argument] : llvm::enumerate(entry.function.getArgumentTypes().drop_back(2))) {
     auto memref = cast<MemRefType>(argument);
     SmallVector<int64_t> strides;
     int64_t offset;

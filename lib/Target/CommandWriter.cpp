@@ -1,0 +1,174 @@
+//===- CommandWriter.cpp - Ops of a lowered program as commands -----------===//
+#include "strata/lib/Target/CommandWriter.h"
+
+#include "strata/lib/Target/Labels.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace strata;
+
+/// The size of a dimension of a buffer or view, counted from the last.
+static int64_t getSizeFromLast(Value view, int64_t dimension) {
+  auto type = cast<MemRefType>(view.getType());
+  return type.getDimSize(type.getRank() - 1 - dimension);
+}
+
+LogicalResult CommandWriter::write(Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<LaunchOp, LaunchRopeTableOp, LaunchProductOp, LaunchGroupByExpertOp,
+            LaunchGroupedProductOp, LaunchRouteOp, LaunchSelectOp>(
+          [&](auto command) { return append(command); })
+      .Case<BufferOp, ViewOp, StepArrayOp, WeightOp, func::ReturnOp>([](auto) { return success(); })
+      .Default([](Operation *other) {
+        return other->emitOpError("is no command, so a package can't hold it");
+      });
+}
+
+template <typename Table>
+void CommandWriter::add(Operation *op, package::Command kind, flatbuffers::Offset<Table> table) {
+  auto label = buffer.CreateString(getCommandLabel(op));
+  entries.push_back(package::CreateCommandEntry(buffer, kind, table.Union(), label));
+}
+
+/// A weight as a kernel wants it: stored elements in place, or f32 made of them when the package is
+/// loaded.
+FailureOr<package::Argument> CommandWriter::getKernelArgument(LaunchOp op, Value value,
+                                                              Type wanted) {
+  auto memref = dyn_cast<MemRefType>(wanted);
+  if (auto cache = dyn_cast<CacheType>(value.getType())) {
+    for (CacheFieldAttr field : cache.getFields())
+      if (!memref || field.getElementType() != memref.getElementType())
+        return op.emitOpError() << "expected a kernel argument with the elements of " << cache
+                                << " but got " << wanted;
+    return bindings.getArgument(op, value);
+  }
+  auto weight = value.getDefiningOp<WeightOp>();
+  if (!weight)
+    return bindings.getArgument(op, value);
+  RankedTensorType type = weight.getValue().getType();
+  if (!memref || memref.getShape() != type.getShape() || !memref.getLayout().isIdentity())
+    return op.emitOpError() << "expected a kernel argument for " << type << " but got " << wanted;
+  bool isDense = !weight.getPart() && !weight.getScales() && !weight.getName().contains('{');
+  bool isInPlace = isDense && memref.getElementType() == weight.getStored();
+  if (!isInPlace && !memref.getElementType().isF32())
+    return op.emitOpError() << "expected a kernel argument of f32 for weight \"" << weight.getName()
+                            << "\" but got " << wanted;
+  FailureOr<int32_t> number = bindings.getWeight(op, value, /*widen=*/!isInPlace);
+  if (failed(number))
+    return failure();
+  return package::Argument(package::ArgumentKind::Weight, *number, 0);
+}
+
+FailureOr<int32_t> CommandWriter::getOptionalVector(Operation *op, Value value) {
+  return value ? bindings.getWeight(op, value, /*widen=*/true) : FailureOr<int32_t>(-1);
+}
+
+LogicalResult CommandWriter::append(LaunchOp op) {
+  FailureOr<int32_t> kernel = kernels.getNumber(op, op.getKernel());
+  if (failed(kernel))
+    return failure();
+  std::vector<package::Argument> arguments;
+  ArrayRef<Type> wanted = func::FuncOp(kernels.getEntries()[*kernel].function).getArgumentTypes();
+  for (auto [value, type] : llvm::zip_first(op.getArguments(), wanted)) {
+    FailureOr<package::Argument> argument = getKernelArgument(op, value, type);
+    if (failed(argument))
+      return failure();
+    arguments.push_back(*argument);
+  }
+  package::Size items = getPackageSize(op.getItems());
+  add(op, package::Command::Launch,
+      package::CreateLaunchDirect(buffer, *kernel, &arguments, &items, int64_t(op.getGrain())));
+  return success();
+}
+
+LogicalResult CommandWriter::append(LaunchRopeTableOp op) {
+  FailureOr<package::View> output = bindings.getView(op, op.getOutput());
+  if (failed(output))
+    return failure();
+  SmallVector<double> frequencies = op.getTable().getFrequencies(int64_t(op.getWidth()));
+  std::vector<double> copy(frequencies.begin(), frequencies.end());
+  add(op, package::Command::RopeTable,
+      package::CreateRopeTableDirect(buffer, &*output, &copy, op.getTable().getAttentionFactor()));
+  return success();
+}
+
+LogicalResult CommandWriter::append(LaunchProductOp op) {
+  FailureOr<package::View> input = bindings.getView(op, op.getInput()),
+                           output = bindings.getView(op, op.getOutput());
+  FailureOr<int32_t> weight = bindings.getWeight(op, op.getWeight(), /*widen=*/false),
+                     bias = getOptionalVector(op, op.getBias());
+  if (failed(input) || failed(output) || failed(weight) || failed(bias))
+    return failure();
+  package::Size rows = getPackageSize(op.getRows());
+  auto inputType = cast<MemRefType>(op.getInput().getType());
+  int64_t batch = inputType.getRank() == 3 ? inputType.getDimSize(1) : 1;
+  add(op, package::Command::Product,
+      package::CreateProduct(buffer, &*input, *weight, *bias, &*output, &rows, batch,
+                             getSizeFromLast(op.getInput(), 0), getSizeFromLast(op.getOutput(), 0),
+                             op.getTransposed(), getPackageType(op.getOperands())));
+  return success();
+}
+
+LogicalResult CommandWriter::append(LaunchGroupByExpertOp op) {
+  FailureOr<package::Argument> chosen = bindings.getArgument(op, op.getChosen()),
+                               order = bindings.getArgument(op, op.getOrder()),
+                               rank = bindings.getArgument(op, op.getRank()),
+                               offsets = bindings.getArgument(op, op.getOffsets());
+  if (failed(chosen) || failed(order) || failed(rank) || failed(offsets))
+    return failure();
+  add(op, package::Command::GroupByExpert,
+      package::CreateGroupByExpert(buffer, &*chosen, &*order, &*rank, &*offsets,
+                                   getSizeFromLast(op.getChosen(), 0), int64_t(op.getExperts())));
+  return success();
+}
+
+LogicalResult CommandWriter::append(LaunchGroupedProductOp op) {
+  FailureOr<package::View> input = bindings.getView(op, op.getInput()),
+                           output = bindings.getView(op, op.getOutput());
+  FailureOr<package::Argument> order = bindings.getArgument(op, op.getOrder()),
+                               offsets = bindings.getArgument(op, op.getOffsets());
+  FailureOr<int32_t> weight = bindings.getWeight(op, op.getWeight(), /*widen=*/false);
+  if (failed(input) || failed(output) || failed(order) || failed(offsets) || failed(weight))
+    return failure();
+  int64_t experts = cast<RankedTensorType>(op.getWeight().getType()).getDimSize(0);
+  add(op, package::Command::GroupedProduct,
+      package::CreateGroupedProduct(
+          buffer, &*input, &*order, &*offsets, op.getGather(), *weight, &*output,
+          int64_t(op.getExpertsPerToken()), experts, getSizeFromLast(op.getInput(), 0),
+          getSizeFromLast(op.getOutput(), 0), getPackageType(op.getOperands())));
+  return success();
+}
+
+LogicalResult CommandWriter::append(LaunchRouteOp op) {
+  FailureOr<package::View> logits = bindings.getView(op, op.getLogits());
+  FailureOr<package::Argument> experts = bindings.getArgument(op, op.getExperts()),
+                               weights = bindings.getArgument(op, op.getWeights());
+  FailureOr<int32_t> correction = getOptionalVector(op, op.getCorrection());
+  if (failed(logits) || failed(experts) || failed(weights) || failed(correction))
+    return failure();
+  ++mixtures;
+  add(op, package::Command::Route,
+      package::CreateRoute(buffer, &*logits, *correction, &*experts, &*weights,
+                           getSizeFromLast(op.getLogits(), 0), getSizeFromLast(op.getExperts(), 0),
+                           package::Scoring(op.getScoring()), int64_t(op.getGroups()),
+                           int64_t(op.getTopGroups()), package::GroupScore(op.getGroupScore()),
+                           op.getNormalise(), op.getScale().convertToDouble(),
+                           int32_t(op.getOrdinal())));
+  return success();
+}
+
+LogicalResult CommandWriter::append(LaunchSelectOp op) {
+  FailureOr<int32_t> kernel = kernels.getNumber(op, op.getKernel()),
+                     cache = bindings.getCache(op, op.getCache());
+  FailureOr<package::View> query = bindings.getView(op, op.getQuery()),
+                           headWeights = bindings.getView(op, op.getHeadWeights());
+  FailureOr<package::Argument> output = bindings.getArgument(op, op.getOutput());
+  if (failed(kernel) || failed(cache) || failed(query) || failed(headWeights) || failed(output))
+    return failure();
+  ++indexers;
+  add(op, package::Command::Select,
+      package::CreateSelect(buffer, *kernel, &*query, &*headWeights, *cache, &*output,
+                            int64_t(op.getK()), int32_t(op.getOrdinal())));
+  return success();
+}

@@ -1,0 +1,53 @@
+//===- CommandWriter.h - Ops of a lowered program as commands ---*- C++ -*-===//
+#ifndef STRATA_LIB_TARGET_COMMANDWRITER_H
+#define STRATA_LIB_TARGET_COMMANDWRITER_H
+
+#include "strata/lib/Target/Bindings.h"
+#include "strata/lib/Target/KernelTable.h"
+
+#include <vector>
+
+namespace strata {
+
+/// Writes commands into the buffer of a manifest.
+class CommandWriter {
+public:
+  CommandWriter(flatbuffers::FlatBufferBuilder &buffer, Bindings &bindings, KernelTable &kernels)
+      : buffer(buffer), bindings(bindings), kernels(kernels) {}
+
+  /// Appends the command that an op of the entry point stands for. Buffers, views, weights and the
+  /// like stand for none; an op that is neither is an error.
+  mlir::LogicalResult write(mlir::Operation *op);
+
+  const std::vector<flatbuffers::Offset<package::CommandEntry>> &getEntries() const {
+    return entries;
+  }
+  int32_t getIndexerCount() const { return indexers; }
+  int32_t getMixtureCount() const { return mixtures; }
+
+private:
+  mlir::LogicalResult append(LaunchOp op);
+  mlir::LogicalResult append(LaunchRopeTableOp op);
+  mlir::LogicalResult append(LaunchProductOp op);
+  mlir::LogicalResult append(LaunchGroupByExpertOp op);
+  mlir::LogicalResult append(LaunchGroupedProductOp op);
+  mlir::LogicalResult append(LaunchRouteOp op);
+  mlir::LogicalResult append(LaunchSelectOp op);
+  template <typename Table>
+  void add(mlir::Operation *op, package::Command kind, flatbuffers::Offset<Table> table);
+
+  mlir::FailureOr<package::Argument> getKernelArgument(LaunchOp op, mlir::Value value,
+                                                       mlir::Type wanted);
+  /// A bias or a correction: −1 where there is none.
+  mlir::FailureOr<int32_t> getOptionalVector(mlir::Operation *op, mlir::Value value);
+
+  flatbuffers::FlatBufferBuilder &buffer;
+  Bindings &bindings;
+  KernelTable &kernels;
+  std::vector<flatbuffers::Offset<package::CommandEntry>> entries;
+  int32_t indexers = 0, mixtures = 0;
+};
+
+} // namespace strata
+
+#endif // STRATA_LIB_TARGET_COMMANDWRITER_H

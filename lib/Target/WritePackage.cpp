@@ -1,0 +1,47 @@
+//===- WritePackage.cpp - From a lowered module to a package file ---------===//
+#include "strata/lib/Target/WritePackage.h"
+
+#include "strata/lib/Target/CpuCode.h"
+#include "strata/lib/Target/ManifestBuilder.h"
+#include "strata/runtime/core/PackageWriter.h"
+
+#include "mlir/Bytecode/BytecodeWriter.h"
+
+using namespace mlir;
+using namespace strata;
+
+LogicalResult strata::writePackage(ModuleOp lowered, ArrayRef<Processor> processors,
+                                   StringRef inputModule, StringRef path) {
+  FailureOr<Manifest> manifest = buildManifest(lowered, processors);
+  if (failed(manifest))
+    return failure();
+  FailureOr<std::vector<std::string>> objects(std::vector<std::string>{});
+  if (ModuleOp kernels = manifest->kernels.getModule())
+    objects = compileKernels(kernels, manifest->kernels.getEntries(), processors);
+  if (failed(objects))
+    return failure();
+
+  rt::PackageContent content;
+  content.manifest = std::move(manifest->bytes);
+  content.objects.assign(objects->begin(), objects->end());
+  content.inputModule = inputModule;
+  if (Status status = rt::writePackage(path.str(), std::move(content)); !status.ok())
+    return lowered.emitError() << status.message();
+  return success();
+}
+
+std::string strata::getBytecode(ModuleOp module) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  auto unknown = UnknownLoc::get(module.getContext());
+  copy->walk([&](Operation *op) {
+    op->setLoc(unknown);
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        argument.setLoc(unknown);
+  });
+  std::string bytes;
+  llvm::raw_string_ostream stream(bytes);
+  // Writing fails only for a version of the format that is not the current one.
+  (void)writeBytecodeToFile(*copy, stream, BytecodeWriterConfig(getProducer()));
+  return bytes;
+}

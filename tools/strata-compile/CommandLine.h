@@ -1,0 +1,31 @@
+//===- CommandLine.h - The options of strata-compile ------------*- C++ -*-===//
+#ifndef STRATA_TOOLS_STRATACOMPILE_COMMANDLINE_H
+#define STRATA_TOOLS_STRATACOMPILE_COMMANDLINE_H
+
+#include "strata/Pipeline.h"
+#include "strata/lib/Target/Processor.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace strata {
+
+/// What the command line asks for.
+struct CommandLine {
+  std::string input = {}, output = {}; ///< paths; "-": standard input and output
+  Phase from = Phase::Input, to = Phase::Emit;
+  std::optional<NumberFormat> compute = {}, cache = {}; ///< nothing: by the weights
+  int64_t pageSize = 64;
+  std::vector<Processor> processors = {};
+  bool keepInputModule = true;
+  bool bytecode = false; ///< of what is written before the phase emit
+};
+
+/// Reads the options. Nothing after an error, which is told on standard error. `--help` and
+/// `--version` end the program.
+std::optional<CommandLine> parseCommandLine(int argc, char **argv);
+
+} // namespace strata
+
+#endif // STRATA_TOOLS_STRATACOMPILE_COMMANDLINE_H
