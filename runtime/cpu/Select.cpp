@@ -1,0 +1,167 @@
+//===- Select.cpp - The indexer: each token's k best positions ------------===//
+//
+// Scores come from a kernel in blocks and go through TopK at once: the array of tokens × length
+// never exists. Tokens are split among threads; when there are too few of them (decoding with a
+// long cache), their positions are, and the best of each part are merged, which is exact because
+// the order of candidates is total.
+//
+//===----------------------------------------------------------------------===//
+#include "strata/runtime/cpu/Command.h"
+#include "strata/runtime/cpu/TopK.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace strata::rt {
+
+/// Scores of one call of the kernel: they stay in the first-level cache.
+static constexpr int64_t kBlock = 2048;
+
+namespace {
+
+class SelectCommand : public Command {
+public:
+  SelectCommand(const package::Select &table, const Program &program)
+      : table_(table), kernel_(program.kernels.kernel(table.kernel())),
+        cache_(program.caches[size_t(table.cache())].data()), threads_(program.options.threads) {
+    int64_t pageSize = program.manifest.caches()->Get(uint32_t(table.cache()))->page_size();
+    // Nothing is ever scored when all that fits into the cache is taken.
+    scores_ = table.k() < program.options.maxPages * pageSize;
+  }
+
+  uint64_t scratchBytes() const override {
+    return scores_ ? *alignUp(kBlock * sizeof(float)) +
+                         uint64_t(TopK::storageSize(table_.k(), kBlock)) * sizeof(Candidate)
+                   : 0;
+  }
+  /// Candidates of parts, and as much room to merge them.
+  uint64_t sharedBytes() const override {
+    return scores_ ? 2 * uint64_t(maxParts() * table_.k()) * sizeof(Candidate) : 0;
+  }
+
+  Status run(StepState &state) override {
+    int32_t *rows = state.array<int32_t>(*table_.output());
+    const int32_t *imported = nullptr;
+    if (!state.input.importedRows.empty())
+      imported = state.input.importedRows[size_t(table_.ordinal())];
+    if (imported) {
+      if (Status status = checkImported(imported, state); !status.ok())
+        return status;
+      std::copy_n(imported, state.tokens() * table_.k(), rows);
+    } else {
+      select(state, rows);
+    }
+    if (!state.output.rows.empty())
+      if (int32_t *copy = state.output.rows[size_t(table_.ordinal())])
+        std::copy_n(rows, state.tokens() * table_.k(), copy);
+    return Status::success();
+  }
+
+private:
+  int64_t maxParts() const { return 4 * int64_t(threads_); }
+
+  void select(StepState &state, int32_t *rows) {
+    int64_t k = table_.k(), longest = 0;
+    scored_.clear();
+    for (int64_t n = 0; n < state.tokens(); ++n) {
+      int64_t visible = int64_t(state.input.positions[size_t(n)]) + 1;
+      int32_t *row = rows + n * k;
+      if (visible <= k) {
+        std::iota(row, row + visible, 0);
+        std::fill(row + visible, row + k, -1);
+      } else {
+        scored_.push_back(n);
+        longest = std::max(longest, visible);
+      }
+    }
+    if (scored_.empty())
+      return;
+    // A part shorter than 2k would hand on more than half of its positions.
+    int64_t tokens = int64_t(scored_.size()), parts = 1;
+    if (tokens < 2 * threads_)
+      parts = std::clamp((2 * threads_ + tokens - 1) / tokens, int64_t(1),
+                         std::max<int64_t>(longest / (2 * k), 1));
+    std::atomic<int64_t> nanScores{0};
+    auto *merged = reinterpret_cast<Candidate *>(state.shared);
+    state.pool.parallelFor(tokens * parts, 1, [&](int64_t begin, int64_t end, int thread) {
+      for (int64_t item = begin; item < end; ++item)
+        nanScores += selectPart(state, scored_[size_t(item / parts)], item % parts, parts, thread,
+                                rows, merged + item * k);
+    });
+    state.output.nanScores += nanScores;
+    if (parts == 1)
+      return;
+    Candidate *room = merged + maxParts() * k;
+    state.pool.parallelFor(tokens, 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) {
+        Candidate *candidates = merged + i * parts * k;
+        keepBest(candidates, parts * k, k, room + i * parts * k);
+        std::transform(candidates, candidates + k, rows + scored_[size_t(i)] * k, positionOf);
+      }
+    });
+  }
+
+  /// Selects among one part of a token's positions. The result goes to the token's row if the part
+  /// is all, otherwise to `candidates`, filled up with what loses against everything. Returns how
+  /// many scores were NaN.
+  int64_t selectPart(const StepState &state, int64_t token, int64_t part, int64_t parts, int thread,
+                     int32_t *rows, Candidate *candidates) const {
+    int64_t k = table_.k(), visible = int64_t(state.input.positions[size_t(token)]) + 1;
+    int64_t first = visible * part / parts, end = visible * (part + 1) / parts;
+    std::byte *scratch = state.threadScratch(thread);
+    auto *scores = reinterpret_cast<float *>(scratch);
+    TopK topK(k, kBlock, reinterpret_cast<Candidate *>(scratch + *alignUp(kBlock * sizeof(float))));
+    void *arguments[] = {
+        Rows(state, *table_.query()).row(token), Rows(state, *table_.head_weights()).row(token),
+        cache_, const_cast<int32_t *>(&state.input.pages[size_t(state.input.pageBegin[token])]),
+        scores};
+    for (int64_t begin = first; begin < end; begin += kBlock) {
+      int64_t blockEnd = std::min(begin + kBlock, end);
+      kernel_(arguments, begin, blockEnd);
+      topK.add(scores, blockEnd - begin, begin);
+    }
+    TopK::Best best = topK.best();
+    if (parts == 1)
+      std::transform(best.candidates, best.candidates + k, rows + token * k, positionOf);
+    else
+      std::fill(std::copy_n(best.candidates, best.count, candidates), candidates + k, 0);
+    return topK.nanScores();
+  }
+
+  /// Kernels read the cache at these positions.
+  Status checkImported(const int32_t *rows, const StepState &state) const {
+    int64_t k = table_.k();
+    for (int64_t n = 0; n < state.tokens(); ++n) {
+      int64_t visible = int64_t(state.input.positions[size_t(n)]) + 1, last = -1;
+      bool ended = false;
+      for (int64_t j = 0; j < k; ++j) {
+        int64_t position = rows[n * k + j];
+        ended |= position == -1;
+        if (ended ? position != -1 : position <= last || position >= visible)
+          return Status(StatusCode::InvalidArgument,
+                        "imported rows of indexer " + std::to_string(table_.ordinal()) +
+                            ", token " + std::to_string(n) +
+                            " of the step: expected ascending positions below " +
+                            std::to_string(visible) + " and then -1 but got " +
+                            std::to_string(position) + " at entry " + std::to_string(j));
+        last = position;
+      }
+    }
+    return Status::success();
+  }
+
+  const package::Select &table_;
+  strata_rt_kernel kernel_;
+  std::byte *cache_;
+  int64_t threads_;
+  bool scores_;
+  std::vector<int64_t> scored_; ///< tokens of the step whose positions compete
+};
+
+} // namespace
+
+std::unique_ptr<Command> makeCommand(const package::Select &table, const Program &program) {
+  return std::make_unique<SelectCommand>(table, program);
+}
+
+} // namespace strata::rt
