@@ -25,11 +25,14 @@ struct ModelDescription {
   std::vector<int64_t> expertCounts; ///< routed experts of each mixture, in program order
 };
 
+/// The most tokens that one step may have. It bounds every size that a package can ask for.
+constexpr int64_t kMaxStepTokens = int64_t(1) << 20;
+
 /// Limits that are fixed when an executor is made.
 struct ExecutorOptions {
   int64_t maxSequences = 1;
   int64_t maxPages = 1;  ///< pages of each cache's pool, for all sequences together
-  int64_t maxTokens = 1; ///< tokens of one step
+  int64_t maxTokens = 1; ///< tokens of one step, at most kMaxStepTokens
   int64_t maxWanted = 1; ///< tokens of one step whose logits are wanted
   /// Bytes for arena, caches and widened weights; 0: what the machine has.
   uint64_t memoryLimit = 0;

@@ -17,10 +17,6 @@
 
 namespace strata::rt {
 
-/// The most tokens that one step may have. It bounds every size that a package can ask for: see
-/// `evaluate`.
-constexpr int64_t kMaxStepTokens = int64_t(1) << 20;
-
 /// A package that was found to be sound: every index, offset, enumerator and size of the manifest
 /// is in range, and every array that a command other than Launch touches lies within its slot for
 /// every step of 1 to kMaxStepTokens tokens (of which 0 to all are wanted). What a verified package

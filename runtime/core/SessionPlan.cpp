@@ -1,8 +1,6 @@
 //===- SessionPlan.cpp - How much room prompts need -----------------------===//
 #include "strata/runtime/core/SessionPlan.h"
 
-#include "strata/runtime/core/Package.h"
-
 #include <algorithm>
 #include <limits>
 

@@ -1,0 +1,66 @@
+//===- TraceTest.cpp - Traces are JSON with all events --------------------===//
+#include "strata/runtime/core/Trace.h"
+
+#include "strata/lib/Support/TestFolder.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <thread>
+
+namespace strata::rt {
+namespace {
+
+nlohmann::json parse(const std::string &text) {
+  return nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+}
+
+TEST(Trace, EmptyTraceIsJson) {
+  nlohmann::json json = parse(Trace().json());
+  ASSERT_TRUE(json.is_object());
+  EXPECT_EQ(json["traceEvents"].size(), 1u);
+}
+
+TEST(Trace, EventsCarryLabelStepTokensAndThread) {
+  Trace trace;
+  Trace::Clock::time_point now = Trace::Clock::now();
+  trace.beginStep(3, 20);
+  trace.add("layer 0 \"a\\b\"\n\x01", "Product", 2, now, now + std::chrono::nanoseconds(1500));
+  nlohmann::json json = parse(trace.json());
+  ASSERT_TRUE(json.is_object());
+  const nlohmann::json &event = json["traceEvents"].back();
+  EXPECT_EQ(event["name"], "layer 0 \"a\\b\"\n\x01");
+  EXPECT_EQ(event["cat"], "Product");
+  EXPECT_EQ(event["ph"], "X");
+  EXPECT_EQ(event["tid"], 2);
+  EXPECT_EQ(event["dur"], 1.5);
+  EXPECT_GE(event["ts"], 0.0);
+  EXPECT_EQ(event["args"]["step"], 3);
+  EXPECT_EQ(event["args"]["tokens"], 20);
+  EXPECT_EQ(json["traceEvents"][1]["args"]["name"], "worker 2");
+}
+
+TEST(Trace, TakesEventsFromSeveralThreads) {
+  Trace trace;
+  std::vector<std::thread> threads;
+  for (int number = 0; number < 4; ++number)
+    threads.emplace_back([&trace, number] {
+      for (int i = 0; i < 100; ++i)
+        trace.add("event " + std::to_string(i % 5), "test", number, Trace::Clock::now(),
+                  Trace::Clock::now());
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(parse(trace.json())["traceEvents"].size(), 1u + 4 + 400);
+}
+
+TEST(Trace, IsWrittenWhole) {
+  TestFolder folder;
+  Trace trace;
+  ASSERT_TRUE(trace.write(folder.file("trace.json")).ok());
+  EXPECT_EQ(folder.read("trace.json"), trace.json());
+  EXPECT_FALSE(trace.write(folder.file("none/trace.json")).ok());
+}
+
+} // namespace
+} // namespace strata::rt
