@@ -110,7 +110,7 @@ public:
   mlir::Value subtractFloats(mlir::Value a, mlir::Value b);
   mlir::Value multiplyFloats(mlir::Value a, mlir::Value b);
   mlir::Value divideFloats(mlir::Value a, mlir::Value b);
-  /// a where the comparison holds or is unordered for the `U…` predicates, b elsewhere.
+  /// `a` where the comparison holds, `b` elsewhere.
   mlir::Value selectFloats(mlir::arith::CmpFPredicate predicate, mlir::Value left,
                            mlir::Value right, mlir::Value a, mlir::Value b);
   /// The greater one; b if one is NaN.
