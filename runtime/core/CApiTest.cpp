@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+
 /// In a C file, so that a C compiler reads the header.
 extern "C" int strataHeaderIsC(void);
 
@@ -41,7 +43,20 @@ protected:
   strata_rt_session_options options_;
 };
 
-TEST(CApiHeader, IsC) { EXPECT_EQ(strataHeaderIsC(), 1); }
+TEST(CApiLibrary, HeaderIsC) { EXPECT_EQ(strataHeaderIsC(), 1); }
+
+TEST(CApiLibrary, ExportsItsFunctionsAlone) {
+  std::FILE *pipe = ::popen(STRATA_NM " -D --defined-only " STRATA_RT_LIBRARY, "r");
+  ASSERT_TRUE(pipe);
+  int symbols = 0;
+  char line[1024];
+  while (std::fgets(line, sizeof line, pipe)) {
+    ++symbols;
+    EXPECT_NE(std::string(line).find(" T strata_rt_"), std::string::npos) << line;
+  }
+  EXPECT_EQ(::pclose(pipe), 0);
+  EXPECT_EQ(symbols, 18);
+}
 
 TEST_F(CApi, Package) {
   EXPECT_STREQ(strata_rt_version(), STRATA_VERSION);

@@ -54,12 +54,14 @@ bool CommandChecker::run() {
       return false;
   }
   enter("");
-  return check(indexers_ == manifest_.indexer_count(),
-               "expected " + std::to_string(manifest_.indexer_count()) +
-                   " Select commands but got " + std::to_string(indexers_)) &&
-         check(mixtures_ == manifest_.mixture_count(),
-               "expected " + std::to_string(manifest_.mixture_count()) +
-                   " Route commands but got " + std::to_string(mixtures_)) &&
+  auto failCount = [&](const char *what, int32_t expected, int32_t got) {
+    return fail("expected " + std::to_string(expected) + " " + what + " commands but got " +
+                std::to_string(got));
+  };
+  return (indexers_ == manifest_.indexer_count() ||
+          failCount("Select", manifest_.indexer_count(), indexers_)) &&
+         (mixtures_ == manifest_.mixture_count() ||
+          failCount("Route", manifest_.mixture_count(), mixtures_)) &&
          checkView(manifest_.logits(), Size(0, 1, 0), 1, manifest_.vocabulary_size(), "logits");
 }
 
@@ -90,8 +92,7 @@ bool CommandChecker::checkCommand(const package::CommandEntry &entry) {
 //===----------------------------------------------------------------------===//
 
 bool CommandChecker::checkSize(const Size *size, const char *what) {
-  return check(size, std::string(what) + ": missing") &&
-         checkRange(size->tokens(), 0, kMaxExtent, what) &&
+  return check(size, what, "missing") && checkRange(size->tokens(), 0, kMaxExtent, what) &&
          checkRange(size->wanted(), 0, kMaxExtent, what) &&
          checkRange(size->fixed(), 0, kMaxExtent, what);
 }
@@ -129,53 +130,50 @@ bool CommandChecker::checkArgument(const Argument &argument, const char *what) {
   }
   case ArgumentKind::Cache:
     return checkRange(index, 0, int64_t(manifest_.caches()->size()) - 1, what) &&
-           check(argument.offset() == 0, std::string(what) + ": a cache has no offset");
+           check(argument.offset() == 0, what, "a cache has no offset");
   case ArgumentKind::Step:
     return checkRange(index, 0, int64_t(package::StepArray::MAX), what) &&
-           check(argument.offset() == 0, std::string(what) + ": a step array has no offset");
+           check(argument.offset() == 0, what, "a step array has no offset");
   }
   return fail(std::string(what) + ": unknown kind of argument");
 }
 
 /// `extent`: bytes from the base that are used.
 bool CommandChecker::checkWithinSlot(const Argument &base, const Linear &extent, const char *what) {
-  if (!check(base.kind() == ArgumentKind::Slot, std::string(what) + ": expected a slot") ||
+  if (!check(base.kind() == ArgumentKind::Slot, what, "expected a slot") ||
       !checkRange(base.index(), 0, int64_t(manifest_.slots()->size()) - 1, what) ||
       !checkRange(base.offset(), 0, kMaxTotalBytes, what))
     return false;
   Linear slot(*manifest_.slots()->Get(base.index())->bytes());
-  return check(extent.plus(base.offset()).atMost(slot),
-               std::string(what) + " reaches beyond slot " + std::to_string(base.index()));
+  return (extent.plus(base.offset()).atMost(slot) ||
+          fail(std::string(what) + " reaches beyond slot " + std::to_string(base.index())));
 }
 
 /// An array of i32 or f32.
 bool CommandChecker::checkArray(const Argument *argument, const Size &entries, const char *what) {
-  return check(argument, std::string(what) + ": missing") &&
+  return check(argument, what, "missing") &&
          checkWithinSlot(*argument, Linear(entries).times(4), what) &&
-         check(argument->offset() % 4 == 0,
-               std::string(what) + ": expected an offset of whole elements");
+         check(argument->offset() % 4 == 0, what, "expected an offset of whole elements");
 }
 
 bool CommandChecker::checkView(const View *view, const Size &rows, int64_t batch, int64_t width,
                                const char *what) {
-  if (!check(view, std::string(what) + ": missing") ||
-      !checkRange(view->row_stride(), 0, kMaxExtent, what) ||
+  if (!check(view, what, "missing") || !checkRange(view->row_stride(), 0, kMaxExtent, what) ||
       !checkRange(view->batch_stride(), 0, kMaxExtent, what))
     return false;
   Linear elements = Linear(rows)
                         .times(view->row_stride())
                         .plus(Wide(batch - 1) * view->batch_stride() + width - view->row_stride());
   return checkWithinSlot(view->base(), elements.times(4), what) &&
-         check(view->base().offset() % 4 == 0,
-               std::string(what) + ": expected an offset of whole elements");
+         check(view->base().offset() % 4 == 0, what, "expected an offset of whole elements");
 }
 
 bool CommandChecker::checkVector(int32_t weight, int64_t elements, const char *what) {
   return checkWeight(weight, what) &&
-         check(manifest_.weights()->Get(weight)->widen(), std::string(what) + ": expected f32") &&
-         check(elementCount(*manifest_.weights()->Get(weight)) == elements,
-               std::string(what) + ": expected " + std::to_string(elements) + " elements but got " +
-                   std::to_string(elementCount(*manifest_.weights()->Get(weight))));
+         check(manifest_.weights()->Get(weight)->widen(), what, "expected f32") &&
+         ((elementCount(*manifest_.weights()->Get(weight)) == elements) ||
+          fail(std::string(what) + ": expected " + std::to_string(elements) + " elements but got " +
+               std::to_string(elementCount(*manifest_.weights()->Get(weight)))));
 }
 
 bool CommandChecker::checkMatrices(int32_t weight, int64_t members, int64_t rows, int64_t columns,
@@ -187,8 +185,8 @@ bool CommandChecker::checkMatrices(int32_t weight, int64_t members, int64_t rows
   if (shape.size() == 2)
     shape.insert(shape.begin(), 1);
   std::vector<int64_t> expected{members, rows, columns};
-  return check(shape == expected, std::string(what) + ": expected shape " + shapeText(expected) +
-                                      " but got " + shapeText(shape));
+  return ((shape == expected) || fail(std::string(what) + ": expected shape " +
+                                      shapeText(expected) + " but got " + shapeText(shape)));
 }
 
 //===----------------------------------------------------------------------===//

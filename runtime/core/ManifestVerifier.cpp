@@ -20,9 +20,9 @@ bool ManifestChecker::fail(const std::string &what) {
 }
 
 bool ManifestChecker::checkRange(int64_t value, int64_t least, int64_t most, const char *what) {
-  return check(least <= value && value <= most,
-               "expected " + std::string(what) + " in [" + std::to_string(least) + ", " +
-                   std::to_string(most) + "] but got " + std::to_string(value));
+  return (least <= value && value <= most) ||
+         fail("expected " + std::string(what) + " in [" + std::to_string(least) + ", " +
+              std::to_string(most) + "] but got " + std::to_string(value));
 }
 
 namespace {
@@ -131,8 +131,8 @@ private:
     if (!isWeightPattern(weight.name()->string_view()))
       return true;
     return check(weight.part_groups() == 0, "a stack can't be a part") &&
-           check(weight.shape()->size() >= 2 && weight.shape()->Get(0) == count,
-                 "expected a stack of " + std::to_string(count) + " tensors by its shape");
+           ((weight.shape()->size() >= 2 && weight.shape()->Get(0) == count) ||
+            fail("expected a stack of " + std::to_string(count) + " tensors by its shape"));
   }
 
   bool checkPart(const package::Weight &weight) {

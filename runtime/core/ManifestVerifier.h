@@ -35,7 +35,11 @@ public:
 protected:
   /// `what` is the message without the entry that `enter` named.
   bool fail(const std::string &what);
-  bool check(bool condition, const std::string &what) { return condition || fail(what); }
+  /// For messages that are put together write `condition || fail(…)`: few of them are ever needed.
+  bool check(bool condition, const char *what) { return condition || fail(what); }
+  bool check(bool condition, const char *thing, const char *what) {
+    return condition || fail(thing + std::string(": ") + what);
+  }
   bool checkRange(int64_t value, int64_t least, int64_t most, const char *what);
   template <typename Enum> bool checkEnum(Enum value, Enum most, const char *what) {
     return checkRange(int64_t(value), 0, int64_t(most), what);
