@@ -1,0 +1,133 @@
+//===- InputModule.cpp - A module of the phase input ----------------------===//
+#include "strata/lib/Reference/InputModule.h"
+
+#include "strata/lib/Reference/StepState.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+
+namespace strata::reference {
+
+Expected<OwningOpRef<ModuleOp>> parseInputModule(StringRef bytes, MLIRContext &context) {
+  context
+      .loadDialect<StrataDialect, arith::ArithDialect, func::FuncDialect, tensor::TensorDialect>();
+  std::string text;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (text.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error) {
+      llvm::raw_string_ostream stream(text);
+      if (auto location = dyn_cast<FileLineColLoc>(diagnostic.getLocation()))
+        stream << location.getLine() << ':' << location.getColumn() << ": ";
+      stream << diagnostic;
+    }
+    return success();
+  });
+  llvm::SourceMgr sources;
+  // The copy ends with a zero, which the lexer wants.
+  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(bytes, "module"), llvm::SMLoc());
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+  if (!module)
+    return Status(StatusCode::Corrupt,
+                  "module: " + (text.empty() ? std::string("expected an MLIR module") : text));
+  return module;
+}
+
+/// True if the reference executor has a meaning for the op within @step.
+static bool isSupported(Operation &op) {
+  return isa<TokenIdsOp, PositionsOp, WeightOp, EmbeddingOp, LinearOp, HeadLinearOp, RmsNormOp,
+             LayerNormOp, RopeOp, HadamardOp, GatedMlpOp, RouteOp, MixtureOfExpertsOp, AppendOp,
+             IndexScoresOp, TopKOp, SelectOp, AttentionOp, LogitsOp, arith::AddFOp, arith::MulFOp,
+             arith::ConstantOp, tensor::ExtractSliceOp, tensor::ExpandShapeOp,
+             tensor::CollapseShapeOp, tensor::ConcatOp, tensor::DimOp, func::ReturnOp>(op);
+}
+
+Expected<func::FuncOp> findStep(ModuleOp module) {
+  auto step = module.lookupSymbol<func::FuncOp>("step");
+  if (!step || step.isExternal())
+    return Status(StatusCode::InvalidArgument, "the module has no function @step");
+  if (!llvm::hasSingleElement(step.getBody()))
+    return errorAt(step, "expected @step to have one block", StatusCode::Unsupported);
+  ArrayRef<Type> arguments = step.getArgumentTypes();
+  if (arguments.empty() || !isa<BatchType>(arguments.front()) ||
+      !llvm::all_of(arguments.drop_front(), llvm::IsaPred<CacheType>))
+    return errorAt(step, "expected @step to take a batch and caches");
+  for (Operation &op : step.front())
+    if (!isSupported(op))
+      return errorAt(&op, "is not an op of the phase input", StatusCode::Unsupported);
+  return step;
+}
+
+/// The cache argument that a value comes from through appends, or −1.
+static int64_t findCacheArgument(Value value) {
+  while (auto append = value.getDefiningOp<AppendOp>())
+    value = append.getCache();
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument ? int64_t(argument.getArgNumber()) : -1;
+}
+
+/// The vocabulary's size; an error unless @step returns the logits and then each cache in order.
+static Expected<int64_t> checkResults(func::FuncOp step) {
+  auto returned = cast<func::ReturnOp>(step.front().getTerminator());
+  auto logits = returned->getNumOperands() == 0
+                    ? RankedTensorType()
+                    : dyn_cast<RankedTensorType>(returned->getOperand(0).getType());
+  if (!logits || logits.getRank() != 2 || !logits.getElementType().isF32() ||
+      logits.isDynamicDim(1))
+    return errorAt(returned, "expected logits [tokens, vocabulary] as the first result");
+  if (returned->getNumOperands() != step.getNumArguments())
+    return errorAt(returned, "expected the logits and " + llvm::Twine(step.getNumArguments() - 1) +
+                                 " caches but got " + llvm::Twine(returned->getNumOperands()) +
+                                 " results");
+  for (unsigned i = 1; i < returned->getNumOperands(); ++i)
+    if (findCacheArgument(returned->getOperand(i)) != int64_t(i))
+      return errorAt(returned, "expected result " + llvm::Twine(i) + " to be cache argument " +
+                                   llvm::Twine(i));
+  return logits.getDimSize(1);
+}
+
+Expected<rt::ModelDescription> describeModel(ModuleOp module) {
+  Expected<func::FuncOp> step = findStep(module);
+  if (!step.ok())
+    return step.status();
+  Expected<int64_t> vocabulary = checkResults(*step);
+  if (!vocabulary.ok())
+    return vocabulary.status();
+
+  rt::ModelDescription model;
+  model.vocabularySize = *vocabulary;
+  auto type = module->getAttrOfType<StringAttr>("strata.model_type");
+  auto positions = module->getAttrOfType<IntegerAttr>("strata.max_positions");
+  if (!type || !positions)
+    return errorAt(module, "expected the attributes strata.model_type and strata.max_positions");
+  model.modelType = type.str();
+  model.maxPositions = positions.getInt();
+  if (auto eos = module->getAttrOfType<DenseI32ArrayAttr>("strata.eos_token_ids"))
+    model.eosTokenIds.assign(eos.asArrayRef().begin(), eos.asArrayRef().end());
+
+  model.pageSize = 1;
+  for (auto [i, argument] : llvm::enumerate(step->getArgumentTypes().drop_front())) {
+    int64_t pageSize = cast<CacheType>(argument).getPageSize();
+    if (i > 0 && pageSize != model.pageSize)
+      return errorAt(*step, "expected all caches to have pages of " + llvm::Twine(model.pageSize) +
+                                " tokens but got " + llvm::Twine(pageSize));
+    model.pageSize = pageSize;
+  }
+  for (Operation &op : step->front()) {
+    if (auto select = dyn_cast<SelectOp>(op))
+      model.rowWidths.push_back(select.getK());
+    else if (auto topK = dyn_cast<TopKOp>(op))
+      model.rowWidths.push_back(topK.getK());
+    else if (auto route = dyn_cast<RouteOp>(op)) {
+      model.expertWidths.push_back(route.getExperts().getType().getDimSize(1));
+      model.expertCounts.push_back(route.getRouter().getType().getDimSize(0));
+    }
+  }
+  return model;
+}
+
+} // namespace strata::reference

@@ -1,0 +1,168 @@
+//===- Interpreter.cpp - Walks @step op by op -----------------------------===//
+#include "strata/lib/Reference/Interpreter.h"
+
+#include "strata/lib/Reference/InputModule.h"
+#include "strata/lib/Reference/Ops.h"
+#include "strata/runtime/core/Trace.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <map>
+#include <unistd.h>
+
+using namespace mlir;
+
+namespace strata::reference {
+
+/// Bytes for widened weights: what the limit leaves beside full caches; without a limit three
+/// quarters of the machine's memory.
+static Expected<uint64_t> computeWeightBudget(func::FuncOp step,
+                                              const rt::ExecutorOptions &options) {
+  if (options.memoryLimit == 0)
+    return uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGE_SIZE)) / 4 * 3;
+  uint64_t caches = 0;
+  for (Type type : step.getArgumentTypes().drop_front())
+    for (CacheFieldAttr field : cast<CacheType>(type).getFields())
+      caches += 4 * uint64_t(field.getElements()) * uint64_t(cast<CacheType>(type).getPageSize()) *
+                uint64_t(options.maxPages);
+  if (caches > options.memoryLimit)
+    return Status(StatusCode::OutOfMemory,
+                  "expected a memory limit of at least " + std::to_string(caches) +
+                      " bytes for the caches but got " + std::to_string(options.memoryLimit));
+  return options.memoryLimit - caches;
+}
+
+Expected<std::unique_ptr<Interpreter>> Interpreter::create(ModuleOp module,
+                                                           const Checkpoint *checkpoint,
+                                                           const rt::ExecutorOptions &options) {
+  Expected<func::FuncOp> step = findStep(module);
+  if (!step.ok())
+    return step.status();
+  Expected<uint64_t> budget = computeWeightBudget(*step, options);
+  if (!budget.ok())
+    return budget.status();
+  auto weights = llvm::to_vector((*step).front().getOps<WeightOp>());
+  Expected<WeightStore> store = WeightStore::bind(weights, checkpoint, *budget);
+  if (!store.ok())
+    return store.status();
+  return std::unique_ptr<Interpreter>(new Interpreter(*step, std::move(*store), options));
+}
+
+Interpreter::Interpreter(func::FuncOp step, WeightStore weights, const rt::ExecutorOptions &options)
+    : step_(step), options_(options), resources_(std::move(weights), options.threads) {
+  for (Type type : step.getArgumentTypes().drop_front())
+    resources_.caches.emplace_back(cast<CacheType>(type), options.maxSequences);
+  llvm::DenseSet<Value> used;
+  for (Operation &op : llvm::reverse(step.front())) {
+    for (Value value : llvm::concat<const Value>(op.getOperands(), op.getResults()))
+      if (used.insert(value).second)
+        dying_[&op].push_back(value);
+  }
+  for (Operation &op : step.front()) {
+    if (isa<SelectOp, TopKOp>(op))
+      numbers_[&op] = int64_t(indexers_++);
+    else if (isa<RouteOp>(op))
+      numbers_[&op] = int64_t(mixtures_++);
+  }
+}
+
+Status Interpreter::checkInput(const rt::StepInput &input, const rt::StepOutput &output) const {
+  auto invalid = [](const std::string &message) {
+    return Status(StatusCode::InvalidArgument, message);
+  };
+  size_t tokens = input.tokenIds.size();
+  if (input.positions.size() != tokens || input.sequences.size() != tokens)
+    return invalid("expected positions and sequences for " + std::to_string(tokens) +
+                   " tokens but got " + std::to_string(input.positions.size()) + " and " +
+                   std::to_string(input.sequences.size()));
+  std::map<int32_t, size_t> last; // the last token of each sequence
+  for (size_t token = 0; token < tokens; ++token) {
+    int32_t sequence = input.sequences[token], position = input.positions[token];
+    if (sequence < 0 || sequence >= options_.maxSequences)
+      return invalid("token " + std::to_string(token) + ": expected a sequence from 0 to " +
+                     std::to_string(options_.maxSequences - 1) + " but got " +
+                     std::to_string(sequence));
+    if (position < 0)
+      return invalid("token " + std::to_string(token) +
+                     ": expected a position of at least 0 but got " + std::to_string(position));
+    auto [previous, isFirst] = last.try_emplace(sequence, token);
+    if (!isFirst) {
+      if (previous->second + 1 != token || input.positions[previous->second] + 1 != position)
+        return invalid("token " + std::to_string(token) + ": expected the tokens of sequence " +
+                       std::to_string(sequence) + " to follow each other");
+      previous->second = token;
+    }
+  }
+  for (int32_t token : input.wanted)
+    if (token < 0 || size_t(token) >= tokens)
+      return invalid("expected the logits of a token from 0 to " + std::to_string(tokens - 1) +
+                     " to be wanted but got " + std::to_string(token));
+  auto checkArrays = [&](const char *what, size_t count, size_t expected) {
+    if (count == 0 || count == expected)
+      return Status::success();
+    return invalid("expected " + std::to_string(expected) + " arrays of " + what + " but got " +
+                   std::to_string(count));
+  };
+  for (Status status : {checkArrays("imported rows", input.importedRows.size(), indexers_),
+                        checkArrays("imported experts", input.importedExperts.size(), mixtures_),
+                        checkArrays("rows", output.rows.size(), indexers_),
+                        checkArrays("experts", output.experts.size(), mixtures_)})
+    if (!status.ok())
+      return status;
+  return Status::success();
+}
+
+Status Interpreter::runOp(StepState &state, Operation *op) {
+  return llvm::TypeSwitch<Operation *, Status>(op)
+      .Case<RouteOp, TopKOp, SelectOp>(
+          [&](auto numbered) { return reference::run(state, numbered, numbers_.lookup(op)); })
+      .Case<TokenIdsOp, PositionsOp, WeightOp, EmbeddingOp, LinearOp, HeadLinearOp, RmsNormOp,
+            LayerNormOp, RopeOp, HadamardOp, GatedMlpOp, MixtureOfExpertsOp, AppendOp,
+            IndexScoresOp, AttentionOp, LogitsOp, arith::AddFOp, arith::MulFOp, arith::ConstantOp,
+            tensor::ExtractSliceOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+            tensor::ConcatOp, tensor::DimOp>(
+          [&](auto known) { return reference::run(state, known); })
+      .Default([](Operation *other) {
+        return errorAt(other, "is not an op of the phase input", StatusCode::Unsupported);
+      });
+}
+
+void Interpreter::trace(Operation *op, rt::Trace::Clock::time_point begin) {
+  std::string label = op->getName().getStringRef().str();
+  if (auto layer = op->getAttrOfType<IntegerAttr>("strata.layer"))
+    label = "layer " + std::to_string(layer.getInt()) + " " + label;
+  options_.trace->add(label, "op", 0, begin, rt::Trace::Clock::now());
+}
+
+Expected<std::vector<Tensor>> Interpreter::run(const rt::StepInput &input, rt::StepOutput &output) {
+  if (Status status = checkInput(input, output); !status.ok())
+    return status;
+  StepState state(resources_, input, output);
+  Block &block = step_.front();
+  for (BlockArgument argument : block.getArguments().drop_front())
+    state.setCache(argument, argument.getArgNumber() - 1);
+  for (Operation &op : block.without_terminator()) {
+    auto begin = rt::Trace::Clock::now();
+    if (Status status = runOp(state, &op); !status.ok())
+      return status;
+    if (options_.trace)
+      trace(&op, begin);
+    for (Value value : dying_.lookup(&op))
+      state.drop(value);
+  }
+  std::vector<Tensor> results;
+  for (Value value : block.getTerminator()->getOperands())
+    if (isa<RankedTensorType>(value.getType()))
+      results.push_back(state.tensor(value));
+  peakTensorBytes_ = std::max(peakTensorBytes_, state.peakBytes());
+  return results;
+}
+
+uint64_t Interpreter::memoryBytes() const {
+  uint64_t bytes = resources_.weights.widenedBytes() + peakTensorBytes_;
+  for (const Cache &cache : resources_.caches)
+    bytes += cache.bytes();
+  return bytes;
+}
+
+} // namespace strata::reference
