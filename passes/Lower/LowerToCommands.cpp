@@ -126,17 +126,29 @@ private:
   }
 
   LogicalResult lowerOp(LinearOp op) {
+    Type f32 = Float32Type::get(op.getContext());
     Value output = commands.makeOutput(op.getResult());
     commands.product(get(op.getInput()), get(op.getWeight()),
                      op.getBias() ? get(op.getBias()) : Value(), output, commands.tokens(),
-                     /*transposed=*/false, compute);
+                     /*transposed=*/false, isHeadWeights(op.getResult()) ? f32 : compute);
     return mapTo(op, output);
   }
 
-  LogicalResult lowerOp(HeadLinearOp op) {
+  /// Whether an indexer weighs its heads with a value. Like router logits these are products in f32 whatever the compute type:
+  /// they decide what is chosen, and cost little.
+  static bool isHeadWeights(Value value) {
+    return llvm::any_of(value.getUsers(), [&](Operation *user) {
+      if (auto select = dyn_cast<SelectOp>(user))
+        return select.getHeadWeights() == value;
+      auto scores = dyn_cast<IndexScoresOp>(user);
+      return scores && scores.getHeadWeights() == value;
+    });
+  }
+
+  LogicalResult lowerOp(HeadLinearOp op) {Type f32t = Float32Type::get(op.getContext());
     Value output = commands.makeOutput(op.getResult());
     commands.product(get(op.getInput()), get(op.getWeight()), {}, output, commands.tokens(),
-                     op.getTransposed(), compute);
+                     op.getTransposed(), f32t);
     return mapTo(op, output);
   }
 
@@ -474,6 +486,9 @@ struct LowerToCommands : strata::impl::LowerToCommandsBase<LowerToCommands> {
     auto type = builder.getFunctionType(
         step.getArgumentTypes(), MemRefType::get(logits.getShape(), logits.getElementType()));
     auto lowered = func::FuncOp::create(builder, step.getLoc(), "step", type);
+    // The caches' names, for messages and traces.
+    if (ArrayAttr attributes = step.getArgAttrsAttr())
+      lowered.setArgAttrsAttr(attributes);
     lowered.addEntryBlock();
     if (failed(StepLowering(step, lowered, kernels, compute).run())) {
       lowered.erase(); // half a step would only add errors of its own

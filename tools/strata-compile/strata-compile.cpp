@@ -3,7 +3,7 @@
 
 #include "strata/InitAll.h"
 #include "strata/lib/Support/File.h"
-#include "strata/lib/Target/WritePackage.h"
+#include "strata/lib/Target/EmitPackage.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/Parser/Parser.h"
@@ -14,25 +14,23 @@
 using namespace mlir;
 using namespace strata;
 
-/// Writes a module of a phase before emit.
-static LogicalResult writeModule(ModuleOp module, const CommandLine &commandLine) {
-  std::string content;
-  if (commandLine.bytecode) {
-    content = getBytecode(module);
-  } else {
-    llvm::raw_string_ostream stream(content);
-    module.print(stream);
-    stream << "\n";
-  }
-  if (commandLine.output == "-") {
+static std::string getText(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  stream << "\n";
+  return text;
+}
+
+static LogicalResult write(StringRef content, const std::string &path) {
+  if (path == "-") {
     llvm::outs() << content;
     return success();
   }
-  Status status = writeFile(commandLine.output, content);
-  if (status.ok())
-    return success();
-  llvm::WithColor::error() << status.message() << "\n";
-  return failure();
+  Status status = writeFile(path, content);
+  if (!status.ok())
+    llvm::WithColor::error() << status.message() << "\n";
+  return success(status.ok());
 }
 
 static LogicalResult compile(const CommandLine &commandLine) {
@@ -45,6 +43,7 @@ static LogicalResult compile(const CommandLine &commandLine) {
   DialectRegistry registry;
   registerAllDialects(registry);
   MLIRContext context(registry);
+  context.printOpOnDiagnostic(false); // an op may be a whole model
   auto sources = std::make_shared<llvm::SourceMgr>();
   sources->AddNewSourceBuffer(std::move(file), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(*sources, &context);
@@ -66,8 +65,10 @@ static LogicalResult compile(const CommandLine &commandLine) {
   if (failed(manager.run(*module)))
     return failure();
   if (commandLine.to != Phase::Emit)
-    return writeModule(*module, commandLine);
-  return writePackage(*module, commandLine.processors, inputModule, commandLine.output);
+    return write(commandLine.bytecode ? getBytecode(*module) : getText(*module),
+                 commandLine.output);
+  FailureOr<std::string> package = emitPackage(*module, commandLine.processors, inputModule);
+  return failed(package) ? failure() : write(*package, commandLine.output);
 }
 
 int main(int argc, char **argv) {

@@ -1,8 +1,9 @@
-//===- WritePackage.cpp - From a lowered module to a package file ---------===//
-#include "strata/lib/Target/WritePackage.h"
+//===- EmitPackage.cpp - From a lowered module to a package ---------------===//
+#include "strata/lib/Target/EmitPackage.h"
 
 #include "strata/lib/Target/CpuCode.h"
 #include "strata/lib/Target/ManifestBuilder.h"
+#include "strata/runtime/core/Package.h"
 #include "strata/runtime/core/PackageWriter.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
@@ -10,8 +11,8 @@
 using namespace mlir;
 using namespace strata;
 
-LogicalResult strata::writePackage(ModuleOp lowered, ArrayRef<Processor> processors,
-                                   StringRef inputModule, StringRef path) {
+FailureOr<std::string> strata::emitPackage(ModuleOp lowered, ArrayRef<Processor> processors,
+                                           StringRef inputModule) {
   FailureOr<Manifest> manifest = buildManifest(lowered, processors);
   if (failed(manifest))
     return failure();
@@ -25,9 +26,13 @@ LogicalResult strata::writePackage(ModuleOp lowered, ArrayRef<Processor> process
   content.manifest = std::move(manifest->bytes);
   content.objects.assign(objects->begin(), objects->end());
   content.inputModule = inputModule;
-  if (Status status = rt::writePackage(path.str(), std::move(content)); !status.ok())
-    return lowered.emitError() << status.message();
-  return success();
+  strata::Expected<std::string> package = rt::packPackage(std::move(content));
+  if (!package.ok())
+    return lowered.emitError() << package.status().message();
+  // What a reader would refuse is better refused here, where the module is at hand.
+  if (auto read = rt::Package::fromBytes(*package); !read.ok())
+    return lowered.emitError() << read.status().message();
+  return std::move(*package);
 }
 
 std::string strata::getBytecode(ModuleOp module) {
