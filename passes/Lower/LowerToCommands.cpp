@@ -134,8 +134,8 @@ private:
     return mapTo(op, output);
   }
 
-  /// Whether an indexer weighs its heads with a value. Like router logits these are products in f32 whatever the compute type:
-  /// they decide what is chosen, and cost little.
+  /// Whether an indexer weighs its heads with a value. Like router logits these are products in f32
+  /// whatever the compute type: they decide what is chosen, and cost little.
   static bool isHeadWeights(Value value) {
     return llvm::any_of(value.getUsers(), [&](Operation *user) {
       if (auto select = dyn_cast<SelectOp>(user))
@@ -145,10 +145,13 @@ private:
     });
   }
 
-  LogicalResult lowerOp(HeadLinearOp op) {Type f32t = Float32Type::get(op.getContext());
+  /// In f32 whatever the compute type: MLA is absorbed by us, and rounding the operands of a
+  /// product that the model's authors don't have would add an error that their bf16 runs don't have
+  /// either.
+  LogicalResult lowerOp(HeadLinearOp op) {
     Value output = commands.makeOutput(op.getResult());
     commands.product(get(op.getInput()), get(op.getWeight()), {}, output, commands.tokens(),
-                     op.getTransposed(), f32t);
+                     op.getTransposed(), Float32Type::get(op.getContext()));
     return mapTo(op, output);
   }
 
