@@ -101,8 +101,14 @@ static void buildStep(ModelBuilder &model, ModuleOp module) {
       builder, model.loc, model.tensorType({ShapedType::kDynamic, config.hiddenWidth}), ids, table);
 
   Value rows;
-  for (auto [number, caches] : llvm::enumerate(entry.caches))
+  for (auto [number, caches] : llvm::enumerate(entry.caches)) {
+    Operation *before = &builder.getBlock()->back();
     hidden = buildLayer(model, hidden, number, caches, rows);
+    // Text leaves locations out; messages and traces find the layer here. A weight's name has it.
+    while ((before = before->getNextNode()))
+      if (!isa<WeightOp>(before))
+        before->setDiscardableAttr(kLayerAttr, builder.getI64IntegerAttr(number));
+  }
 
   model.enter("head");
   hidden = model.rmsNorm(hidden, "model.norm", config.normEpsilon);
@@ -137,7 +143,8 @@ ImportedModel importModel(MLIRContext &context, const ModelConfig &config,
   Operation *op = module->getOperation();
   op->setAttr(kModelTypeAttr, builder.getStringAttr(config.modelType));
   op->setAttr(kMaxPositionsAttr, builder.getI64IntegerAttr(config.maxPositions));
-  op->setAttr(kEosTokenIdsAttr, builder.getDenseI32ArrayAttr(config.eosTokenIds));
+  if (!config.eosTokenIds.empty())
+    op->setAttr(kEosTokenIdsAttr, builder.getDenseI32ArrayAttr(config.eosTokenIds));
 
   WeightTable weights(config, checkpoint);
   ModelBuilder model(builder, config, weights, options.pageSize);
