@@ -18,12 +18,15 @@ constexpr llvm::StringLiteral kEntryPoint = "step";
 constexpr llvm::StringLiteral kModelTypeAttr = "strata.model_type";
 /// Of the module. I64: positions are below this.
 constexpr llvm::StringLiteral kMaxPositionsAttr = "strata.max_positions";
-/// Of the module. DenseI32Array, perhaps empty: tokens after which generation stops.
+/// Of the module. DenseI32Array: tokens after which generation stops; left out when there are none.
 constexpr llvm::StringLiteral kEosTokenIdsAttr = "strata.eos_token_ids";
 
 /// Of the module, from the phase `lower` on. Type, f32 or bf16: what products, scores and attention
 /// round their operands to.
 constexpr llvm::StringLiteral kComputeAttr = "strata.compute";
+
+/// Of any op. I64: the number of the model's layer that it belongs to; labels traces and messages.
+constexpr llvm::StringLiteral kLayerAttr = "strata.layer";
 
 /// Of an argument of the entry point that is a cache. String: its name in messages and traces.
 constexpr llvm::StringLiteral kCacheNameAttr = "strata.name";

@@ -3,6 +3,7 @@
 #include "strata/lib/Import/IndexSchedule.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>

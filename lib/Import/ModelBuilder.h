@@ -76,10 +76,7 @@ private:
   size_t layer = 0;
 };
 
-/// A layer's parts. `x` is the normed hidden state, `name` begins the weights' names
-/// ("model.layers.3.self_attn").
-
-/// The caches of a layer: as arguments of the entry point, and after the step.
+/// The caches of a layer: at first arguments of the entry point, at the end what it returns.
 struct LayerCaches {
   mlir::Value keys;
   mlir::Value index; ///< null without an indexer
@@ -87,6 +84,9 @@ struct LayerCaches {
 
 CacheType keyCacheType(ModelBuilder &model);
 CacheType indexCacheType(ModelBuilder &model);
+
+// The parts of a layer. `x` is the normed hidden state, `name` begins the weights' names
+// ("model.layers.3.self_attn").
 
 /// Appends to `caches`. `rows` are the selected positions of the nearest layer below, null if there
 /// are none; a layer with an indexer of its own replaces them.

@@ -3,6 +3,7 @@
 #include "strata/lib/Support/Text.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace strata::importer {

@@ -293,6 +293,21 @@ TEST(ModelConfig, NamesEachBadValue) {
   }
 }
 
+/// Whatever stands under whatever key: an error or a model, never a crash.
+TEST(ModelConfig, AnyValueUnderAnyKey) {
+  int64_t errors = 0;
+  for (const char *base : {kGlm, kV32, kLlama, kMistral}) {
+    llvm::json::Value parsed = llvm::cantFail(llvm::json::parse(base));
+    for (const auto &entry : *parsed.getAsObject())
+      for (const char *value :
+           {"null", "true", "-1", "0", "1", "1.5", "1e300", "2147483647", "9223372036854775807",
+            "\"x\"", "[]", "[1, null]", "{}", "{\"rope_type\": 3}", "{\"rope_theta\": null}"})
+        errors +=
+            !parse(base, "{\"" + llvm::StringRef(entry.first).str() + "\": " + value + "}").config;
+  }
+  EXPECT_GT(errors, 500);
+}
+
 TEST(ModelConfig, RefusesOtherModelsByName) {
   for (const char *type : {"deepseek_v4", "glm5_next", "qwen3"}) {
     Parsed parsed = parse(kGlm, llvm::formatv(R"({{"model_type": "{0}"})", type).str());

@@ -23,8 +23,7 @@ static std::string serialise(mlir::ModuleOp module, bool bytecode) {
     // Writing to a string can't fail, and no older version of the format is asked for.
     (void)mlir::writeBytecodeToFile(module, stream);
   } else {
-    // Locations name the parts of the model; they label commands in traces.
-    module.print(stream, mlir::OpPrintingFlags().enableDebugInfo());
+    module.print(stream);
     stream << '\n';
   }
   return text;
