@@ -103,8 +103,8 @@ TEST(RowProduct, SomeBlockOfRowsIsIndependentForEveryShape) {
 TEST(RowProduct, ARowHasTheSameBitsAloneInChunksAndAmongOthers) {
   constexpr int64_t kRows = 21;
   for (bool transposed : {false, true})
-    for (int64_t inputs : kInputs)
-      for (int64_t outputs : kOutputs) {
+    for (int64_t inputs : {1, 3, 16, 31, 100, 256, 768, 2050})
+      for (int64_t outputs : {1, 2, 17, 64, 100, 129}) {
         TestWeight weight = floatWeight(transposed ? std::vector<int64_t>{inputs, outputs}
                                                    : std::vector<int64_t>{outputs, inputs},
                                         uint32_t(inputs * 1000 + outputs));

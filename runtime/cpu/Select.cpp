@@ -26,17 +26,17 @@ public:
         cache_(program.caches[size_t(table.cache())].data()), threads_(program.options.threads) {
     int64_t pageSize = program.manifest.caches()->Get(uint32_t(table.cache()))->page_size();
     // Nothing is ever scored when all that fits into the cache is taken.
-    scores_ = table.k() < program.options.maxPages * pageSize;
+    mayScore_ = table.k() < program.options.maxPages * pageSize;
   }
 
   uint64_t scratchBytes() const override {
-    return scores_ ? *alignUp(kBlock * sizeof(float)) +
-                         uint64_t(TopK::storageSize(table_.k(), kBlock)) * sizeof(Candidate)
-                   : 0;
+    return mayScore_ ? *alignUp(kBlock * sizeof(float)) +
+                           uint64_t(TopK::storageSize(table_.k(), kBlock)) * sizeof(Candidate)
+                     : 0;
   }
   /// Candidates of parts, and as much room to merge them.
   uint64_t sharedBytes() const override {
-    return scores_ ? 2 * uint64_t(maxParts() * table_.k()) * sizeof(Candidate) : 0;
+    return mayScore_ ? 2 * uint64_t(maxParts() * table_.k()) * sizeof(Candidate) : 0;
   }
 
   Status run(StepState &state) override {
@@ -154,7 +154,7 @@ private:
   strata_rt_kernel kernel_;
   std::byte *cache_;
   int64_t threads_;
-  bool scores_;
+  bool mayScore_;               ///< a cache can hold more than k positions
   std::vector<int64_t> scored_; ///< tokens of the step whose positions compete
 };
 
