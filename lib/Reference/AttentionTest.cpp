@@ -148,8 +148,6 @@ std::string rowsText(const std::string &rows, int tokens) {
 TEST(AttentionTest, row57MinusOneIsNoKey) {
   TestStep step(rowsText("[[-1, 2, -1, 0], [0, 2, -1, -1]]", 2));
   ASSERT_EQ(step.error, "");
-  // Tokens 0 to 2 go in by a step of their own, whose rows are not looked at.
-  TestStep fill(attentionText("%kv1 all", kCache));
   step.run(identityTokens(0, 2));
   step.run(identityTokens(2, 4));
   ASSERT_EQ(step.error, "");
@@ -305,8 +303,7 @@ TEST(CacheTest, fieldsAreRoundedToTheirType) {
   }
   mlir::MLIRContext context;
   EXPECT_EQ(roundTo(mlir::Float16Type::get(&context), 1.0f + 1.0f / 2048), 1.0f); // tie to even
-  EXPECT_EQ(roundTo(mlir::Float16Type::get(&context), 1e-7f),
-            std::ldexp(1.0f, -23) * 0 + 0x1p-24f * 2);
+  EXPECT_EQ(roundTo(mlir::Float16Type::get(&context), 1e-7f), 0x1p-23f);
   EXPECT_TRUE(std::isinf(roundTo(mlir::Float16Type::get(&context), 70000.0f)));
   EXPECT_TRUE(std::isnan(roundTo(mlir::BFloat16Type::get(&context), NAN)));
 }

@@ -79,6 +79,24 @@ Status run(StepState &state, IndexScoresOp op) {
   return Status::success();
 }
 
+/// Imported rows must be what an indexer can give.
+static Status checkImported(StepState &state, Operation *op, const int32_t *rows, int64_t k) {
+  for (int64_t token = 0; token < state.tokens(); ++token) {
+    int64_t last = -1;
+    bool ended = false;
+    for (int32_t position : ArrayRef(rows + token * k, k)) {
+      ended |= position == -1;
+      if (ended ? position != -1 : position <= last || position >= state.visible(token))
+        return errorAt(op, "token " + llvm::Twine(token) +
+                               ": expected imported rows to be ascending positions below " +
+                               llvm::Twine(state.visible(token)) + " and then -1 but got " +
+                               llvm::Twine(position));
+      last = position;
+    }
+  }
+  return Status::success();
+}
+
 /// Chooses the rows of all tokens. `computeScores` gives the scores of a token's visible positions;
 /// it is called by several threads, and not for tokens that see at most k positions.
 static Status choose(StepState &state, Operation *op, Value result, int64_t k, int64_t indexer,
@@ -87,6 +105,9 @@ static Status choose(StepState &state, Operation *op, Value result, int64_t k, i
   Tensor rows = Tensor::ofIntegers({state.tokens(), k});
   const int32_t *imported =
       state.input.importedRows.empty() ? nullptr : state.input.importedRows[indexer];
+  if (imported)
+    if (Status status = checkImported(state, op, imported, k); !status.ok())
+      return status;
   bool observed = bool(state.resources.observer.rows);
   std::vector<std::vector<float>> observedScores(observed ? state.tokens() : 0);
   std::vector<int64_t> nanScores(state.tokens(), 0);

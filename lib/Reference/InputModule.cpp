@@ -1,6 +1,7 @@
 //===- InputModule.cpp - A module of the phase input ----------------------===//
 #include "strata/lib/Reference/InputModule.h"
 
+#include "strata/dialects/Strata/ModelAttributes.h"
 #include "strata/lib/Reference/StepState.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -47,7 +48,7 @@ static bool isSupported(Operation &op) {
 }
 
 Expected<func::FuncOp> findStep(ModuleOp module) {
-  auto step = module.lookupSymbol<func::FuncOp>("step");
+  auto step = module.lookupSymbol<func::FuncOp>(kEntryPoint);
   if (!step || step.isExternal())
     return Status(StatusCode::InvalidArgument, "the module has no function @step");
   if (!llvm::hasSingleElement(step.getBody()))
@@ -100,13 +101,13 @@ Expected<rt::ModelDescription> describeModel(ModuleOp module) {
 
   rt::ModelDescription model;
   model.vocabularySize = *vocabulary;
-  auto type = module->getAttrOfType<StringAttr>("strata.model_type");
-  auto positions = module->getAttrOfType<IntegerAttr>("strata.max_positions");
+  auto type = module->getAttrOfType<StringAttr>(kModelTypeAttr);
+  auto positions = module->getAttrOfType<IntegerAttr>(kMaxPositionsAttr);
   if (!type || !positions)
     return errorAt(module, "expected the attributes strata.model_type and strata.max_positions");
   model.modelType = type.str();
   model.maxPositions = positions.getInt();
-  if (auto eos = module->getAttrOfType<DenseI32ArrayAttr>("strata.eos_token_ids"))
+  if (auto eos = module->getAttrOfType<DenseI32ArrayAttr>(kEosTokenIdsAttr))
     model.eosTokenIds.assign(eos.asArrayRef().begin(), eos.asArrayRef().end());
 
   model.pageSize = 1;

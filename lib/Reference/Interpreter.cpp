@@ -137,6 +137,7 @@ void Interpreter::trace(Operation *op, rt::Trace::Clock::time_point begin) {
 Expected<std::vector<Tensor>> Interpreter::run(const rt::StepInput &input, rt::StepOutput &output) {
   if (Status status = checkInput(input, output); !status.ok())
     return status;
+  output.nanScores = 0;
   StepState state(resources_, input, output);
   Block &block = step_.front();
   for (BlockArgument argument : block.getArguments().drop_front())

@@ -73,6 +73,7 @@ struct Variant {
   std::string layout = "interleaved"; ///< of the indexer
   bool hadamard = false;
   int k = 3;
+  bool expanded = false; ///< keys and values are made from the latent for each head, not absorbed
 };
 
 /// The toy model: hidden size 8, 2 heads of 4 + 4 features, values of 5, latents of 6, an indexer
@@ -103,6 +104,8 @@ public:
 private:
   std::string rowsType() const { return "tensor<?x" + std::to_string(variant_.k) + "xi32>"; }
   std::string kvType() const {
+    if (variant_.expanded)
+      return "!strata.cache<key 2x8xf32, value 2x5xf32, page = 4, rope = interleaved>";
     return "!strata.cache<key_value 6xf32, key 4xf32, page = 4, rope = interleaved>";
   }
   std::string indexType() const {
@@ -178,6 +181,49 @@ private:
                     indexType() + ") -> " + rowsType());
   }
 
+  std::string attentionText(const std::string &query, int queryWidth, int valueWidth) const {
+    return "strata.attention " + query + " over (%kvc$ rows %rows" +
+           std::to_string(layer_ / 2 * 2) +
+           ")[%batch] {scale = 0.35355339059327379} : (tensor<?x2x" + std::to_string(queryWidth) +
+           "xf32>, " + kvType() + ", " + rowsType() + ") -> tensor<?x2x" +
+           std::to_string(valueWidth) + "xf32>";
+  }
+
+  void attendAbsorbed() {
+    add("qu", "strata.head_linear %qn$, %uk$ transposed : (tensor<?x2x4xf32>, tensor<2x4x6xf32>) "
+              "-> tensor<?x2x6xf32>");
+    add("qc", "tensor.concat dim(2) %qu$, %qp$ : (tensor<?x2x6xf32>, tensor<?x2x4xf32>) -> "
+              "tensor<?x2x10xf32>");
+    add("kvc", "strata.append %kv$[%batch], %lat$, %pr$ : " + kvType() +
+                   ", tensor<?x6xf32>, tensor<?x4xf32>");
+    add("a", attentionText("%qc$", 10, 6));
+    add("ov", "strata.head_linear %a$, %uv$ : (tensor<?x2x6xf32>, tensor<2x5x6xf32>) -> "
+              "tensor<?x2x5xf32>");
+  }
+
+  void attendExpanded() {
+    add("ukf", "tensor.collapse_shape %uk$ [[0, 1], [2]] : tensor<2x4x6xf32> into tensor<8x6xf32>");
+    add("uvf",
+        "tensor.collapse_shape %uv$ [[0, 1], [2]] : tensor<2x5x6xf32> into tensor<10x6xf32>");
+    add("twice", "arith.constant dense<[[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, "
+                 "1.0, 0.0], [0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], "
+                 "[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]]> : tensor<8x4xf32>");
+    addLinear("kf", "lat", "ukf", 6, 8);
+    addLinear("pf", "pr", "twice", 4, 8);
+    addLinear("vf", "lat", "uvf", 6, 10);
+    for (const char *name : {"k", "p"})
+      add(std::string(name) + "h", std::string("tensor.expand_shape %") + name +
+                                       "f$ [[0], [1, 2]] output_shape [%n, 2, 4] : tensor<?x8xf32> "
+                                       "into tensor<?x2x4xf32>");
+    add("vh", "tensor.expand_shape %vf$ [[0], [1, 2]] output_shape [%n, 2, 5] : tensor<?x10xf32> "
+              "into tensor<?x2x5xf32>");
+    add("kc", "tensor.concat dim(2) %kh$, %ph$ : (tensor<?x2x4xf32>, tensor<?x2x4xf32>) -> "
+              "tensor<?x2x8xf32>");
+    add("kvc", "strata.append %kv$[%batch], %kc$, %vh$ : " + kvType() +
+                   ", tensor<?x2x8xf32>, tensor<?x2x5xf32>");
+    add("ov", attentionText("%qt$", 8, 5));
+  }
+
   void addLayer(int layer) {
     layer_ = layer;
     bool full = layer % 2 == 0;
@@ -193,10 +239,6 @@ private:
               "tensor<?x2x4xf32>");
     add("qp", "tensor.extract_slice %qt$[0, 0, 4] [%n, 2, 4] [1, 1, 1] : tensor<?x2x8xf32> to "
               "tensor<?x2x4xf32>");
-    add("qu", "strata.head_linear %qn$, %uk$ transposed : (tensor<?x2x4xf32>, tensor<2x4x6xf32>) "
-              "-> tensor<?x2x6xf32>");
-    add("qc", "tensor.concat dim(2) %qu$, %qp$ : (tensor<?x2x6xf32>, tensor<?x2x4xf32>) -> "
-              "tensor<?x2x10xf32>");
     addLinear("kvl", "hn", "kva", 8, 10);
     add("la", "tensor.extract_slice %kvl$[0, 0] [%n, 6] [1, 1] : tensor<?x10xf32> to "
               "tensor<?x6xf32>");
@@ -206,13 +248,7 @@ private:
     add("pr", "strata.rope %pe$" + ropeText("interleaved", 0) + " : tensor<?x4xf32>");
     if (full)
       addIndexer();
-    add("kvc", "strata.append %kv$[%batch], %lat$, %pr$ : " + kvType() +
-                   ", tensor<?x6xf32>, tensor<?x4xf32>");
-    add("a", "strata.attention %qc$ over (%kvc$ rows %rows" + std::to_string(layer / 2 * 2) +
-                 ")[%batch] {scale = 0.35355339059327379} : (tensor<?x2x10xf32>, " + kvType() +
-                 ", " + rowsType() + ") -> tensor<?x2x6xf32>");
-    add("ov", "strata.head_linear %a$, %uv$ : (tensor<?x2x6xf32>, tensor<2x5x6xf32>) -> "
-              "tensor<?x2x5xf32>");
+    variant_.expanded ? attendExpanded() : attendAbsorbed();
     add("of", "tensor.collapse_shape %ov$ [[0], [1, 2]] : tensor<?x2x5xf32> into "
               "tensor<?x10xf32>");
     addLinear("op", "of", "wo", 10, 8);
@@ -249,19 +285,27 @@ TEST(OracleTest, goldenValues) {
              1e-5);
 }
 
+TEST(OracleTest, absorbedEqualsExpanded) {
+  std::vector<Tensor> absorbed = runToy({}), expanded = runToy({"interleaved", false, 3, true});
+  EXPECT_EQ(absorbed[1].integers, expanded[1].integers);
+  EXPECT_EQ(absorbed[2].integers, expanded[2].integers);
+  expectNear(absorbed[0].floats, {expanded[0].floats.begin(), expanded[0].floats.end()}, 1e-5);
+}
+
 TEST(OracleTest, hadamardChangesNothing) {
-  std::vector<Tensor> plain = runToy({}), spread = runToy({"interleaved", true, 3});
+  std::vector<Tensor> plain = runToy({}), spread = runToy({"interleaved", true, 3, false});
   EXPECT_EQ(plain[1].integers, spread[1].integers);
   EXPECT_EQ(plain[2].integers, spread[2].integers);
   EXPECT_EQ(plain[0].floats, spread[0].floats); // the rows are the same, so all is
 }
 
 TEST(OracleTest, rows1And5IndexerLayoutShowsBeyondK) {
-  std::vector<Tensor> interleaved = runToy({}), half = runToy({"half", false, 3});
+  std::vector<Tensor> interleaved = runToy({}), half = runToy({"half", false, 3, false});
   EXPECT_TRUE(std::equal(half[1].integers.begin(), half[1].integers.begin() + 9,
                          interleaved[1].integers.begin()));
   EXPECT_NE(half[1].integers, interleaved[1].integers);
-  EXPECT_EQ(runToy({"interleaved", false, 99})[0].floats, runToy({"half", false, 99})[0].floats);
+  EXPECT_EQ(runToy({"interleaved", false, 99, false})[0].floats,
+            runToy({"half", false, 99, false})[0].floats);
 }
 
 TEST(OracleTest, chunksAndCausality) {

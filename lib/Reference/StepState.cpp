@@ -15,6 +15,8 @@ Status errorAt(Operation *op, const llvm::Twine &message, StatusCode code) {
   if (auto location = dyn_cast<FileLineColLoc>(op->getLoc()))
     stream << location.getFilename().getValue() << ':' << location.getLine() << ':'
            << location.getColumn() << ": ";
+  else if (auto location = dyn_cast<NameLoc>(op->getLoc()))
+    stream << location.getName().getValue() << ": ";
   else if (!isa<UnknownLoc>(op->getLoc()))
     stream << op->getLoc() << ": ";
   stream << '\'' << op->getName() << "' op " << message;

@@ -151,8 +151,9 @@ static Status reshape(StepState &state, Operation *op, Value source, Value resul
   if (Status status = expectTensor(op, source.getType()); !status.ok())
     return status;
   Tensor copy = state.tensor(source);
-  if (countElements(shape) != copy.elements())
-    return errorAt(op, "expected " + llvm::Twine(copy.elements()) + " elements but got " +
+  bool negative = llvm::any_of(shape, [](int64_t size) { return size < 0; });
+  if (negative || countElements(shape) != copy.elements())
+    return errorAt(op, "expected sizes for " + llvm::Twine(copy.elements()) + " elements but got " +
                            llvm::Twine(countElements(shape)));
   copy.shape = shape;
   state.set(result, std::move(copy));
