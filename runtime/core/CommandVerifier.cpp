@@ -171,7 +171,7 @@ bool CommandChecker::checkView(const View *view, const Size &rows, int64_t batch
 bool CommandChecker::checkVector(int32_t weight, int64_t elements, const char *what) {
   return checkWeight(weight, what) &&
          check(manifest_.weights()->Get(weight)->widen(), what, "expected f32") &&
-         ((elementCount(*manifest_.weights()->Get(weight)) == elements) ||
+         (elementCount(*manifest_.weights()->Get(weight)) == elements ||
           fail(std::string(what) + ": expected " + std::to_string(elements) + " elements but got " +
                std::to_string(elementCount(*manifest_.weights()->Get(weight)))));
 }
@@ -185,8 +185,8 @@ bool CommandChecker::checkMatrices(int32_t weight, int64_t members, int64_t rows
   if (shape.size() == 2)
     shape.insert(shape.begin(), 1);
   std::vector<int64_t> expected{members, rows, columns};
-  return ((shape == expected) || fail(std::string(what) + ": expected shape " +
-                                      shapeText(expected) + " but got " + shapeText(shape)));
+  return (shape == expected || fail(std::string(what) + ": expected shape " + shapeText(expected) +
+                                    " but got " + shapeText(shape)));
 }
 
 //===----------------------------------------------------------------------===//

@@ -25,6 +25,7 @@ Expected<std::string> packPackage(PackageContent content) {
   struct Piece {
     package::Blob *blob;
     std::string_view bytes;
+    uint64_t offset = 0;
   };
   std::vector<Piece> pieces;
   size_t variants = manifest->variants() ? manifest->variants()->size() : 0;
@@ -38,13 +39,13 @@ Expected<std::string> packPackage(PackageContent content) {
     pieces.push_back({manifest->mutable_input_module(), content.inputModule});
 
   uint64_t end = sizeof(PackageHeader) + content.manifest.size();
-  for (const Piece &piece : pieces) {
+  for (Piece &piece : pieces) {
     if (!piece.blob)
       return unfit("a blob is missing");
-    uint64_t begin = alignBlob(end);
-    *piece.blob =
-        package::Blob(begin, piece.bytes.size(), checksum(piece.bytes.data(), piece.bytes.size()));
-    end = begin + piece.bytes.size();
+    piece.offset = alignBlob(end);
+    *piece.blob = package::Blob(piece.offset, piece.bytes.size(),
+                                checksum(piece.bytes.data(), piece.bytes.size()));
+    end = piece.offset + piece.bytes.size();
   }
 
   PackageHeader header = {};
@@ -58,7 +59,7 @@ Expected<std::string> packPackage(PackageContent content) {
   std::memcpy(bytes.data(), &header, sizeof header);
   std::memcpy(bytes.data() + sizeof header, content.manifest.data(), content.manifest.size());
   for (const Piece &piece : pieces)
-    std::memcpy(bytes.data() + piece.blob->offset(), piece.bytes.data(), piece.bytes.size());
+    std::memcpy(bytes.data() + piece.offset, piece.bytes.data(), piece.bytes.size());
   return bytes;
 }
 
