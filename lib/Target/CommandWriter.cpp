@@ -31,16 +31,24 @@ void CommandWriter::add(Operation *op, package::Command kind, flatbuffers::Offse
   entries.push_back(package::CreateCommandEntry(buffer, kind, table.Union(), label));
 }
 
+/// Does a kernel's argument have the elements of a cache?
+static LogicalResult verifyCacheArgument(Operation *op, CacheType cache, Type wanted) {
+  auto memref = dyn_cast<MemRefType>(wanted);
+  for (CacheFieldAttr field : cache.getFields())
+    if (!memref || field.getElementType() != memref.getElementType())
+      return op->emitOpError() << "expected a kernel argument with the elements of " << cache
+                               << " but got " << wanted;
+  return success();
+}
+
 /// A weight as a kernel wants it: stored elements in place, or f32 made of them when the package is
 /// loaded.
 FailureOr<package::Argument> CommandWriter::getKernelArgument(LaunchOp op, Value value,
                                                               Type wanted) {
   auto memref = dyn_cast<MemRefType>(wanted);
   if (auto cache = dyn_cast<CacheType>(value.getType())) {
-    for (CacheFieldAttr field : cache.getFields())
-      if (!memref || field.getElementType() != memref.getElementType())
-        return op.emitOpError() << "expected a kernel argument with the elements of " << cache
-                                << " but got " << wanted;
+    if (failed(verifyCacheArgument(op, cache, wanted)))
+      return failure();
     return bindings.getArgument(op, value);
   }
   auto weight = value.getDefiningOp<WeightOp>();
@@ -69,7 +77,7 @@ LogicalResult CommandWriter::append(LaunchOp op) {
   if (failed(kernel))
     return failure();
   std::vector<package::Argument> arguments;
-  ArrayRef<Type> wanted = func::FuncOp(kernels.getEntries()[*kernel].function).getArgumentTypes();
+  ArrayRef<Type> wanted = kernels.getArgumentTypes(*kernel);
   for (auto [value, type] : llvm::zip_first(op.getArguments(), wanted)) {
     FailureOr<package::Argument> argument = getKernelArgument(op, value, type);
     if (failed(argument))
@@ -159,12 +167,20 @@ LogicalResult CommandWriter::append(LaunchRouteOp op) {
 }
 
 LogicalResult CommandWriter::append(LaunchSelectOp op) {
-  FailureOr<int32_t> kernel = kernels.getNumber(op, op.getKernel()),
-                     cache = bindings.getCache(op, op.getCache());
+  FailureOr<int32_t> kernel = kernels.getNumber(op, op.getKernel());
+  if (failed(kernel))
+    return failure();
+  // Query, head weights, cache, pages, scores, and the range.
+  ArrayRef<Type> wanted = kernels.getArgumentTypes(*kernel);
+  if (wanted.size() != 7)
+    return op.emitOpError() << "expected a kernel with 7 arguments but got " << wanted.size();
+  if (failed(verifyCacheArgument(op, op.getCache().getType(), wanted[2])))
+    return failure();
+  FailureOr<int32_t> cache = bindings.getCache(op, op.getCache());
   FailureOr<package::View> query = bindings.getView(op, op.getQuery()),
                            headWeights = bindings.getView(op, op.getHeadWeights());
   FailureOr<package::Argument> output = bindings.getArgument(op, op.getOutput());
-  if (failed(kernel) || failed(cache) || failed(query) || failed(headWeights) || failed(output))
+  if (failed(cache) || failed(query) || failed(headWeights) || failed(output))
     return failure();
   ++indexers;
   add(op, package::Command::Select,

@@ -18,6 +18,11 @@ public:
   /// which was verified.
   mlir::FailureOr<int32_t> getNumber(mlir::Operation *command, mlir::SymbolRefAttr name);
 
+  /// Of the function: its arguments, then the range of items.
+  llvm::ArrayRef<mlir::Type> getArgumentTypes(int32_t number) {
+    return entries[size_t(number)].function.getArgumentTypes();
+  }
+
   llvm::ArrayRef<KernelEntry> getEntries() const { return entries; }
   /// The module that holds all entries; null if there are none.
   mlir::ModuleOp getModule() const { return module; }

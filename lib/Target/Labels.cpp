@@ -27,7 +27,7 @@ static std::string getProductKind(Value weight) {
   auto op = weight.getDefiningOp<WeightOp>();
   StringRef name = op ? op.getName() : StringRef();
   name.consume_back(".weight");
-  return ("product " + name.rsplit('.').second).str();
+  return ("product " + name.substr(name.rfind('.') + 1)).str(); // all of it without a dot
 }
 
 std::string strata::getCommandLabel(Operation *command) {
