@@ -58,7 +58,7 @@ module attributes {strata.model_type = "test", strata.max_positions = 8 : i64, s
 }
 
 //--- cache.mlir
-// CACHE: error: 'strata.launch_select' op expected a kernel argument with the elements of '!strata.cache<key 8xbf16, page = 64, rope = none>' but got 'memref<?xf32>'
+// CACHE: error: 'strata.launch_select' op expected a kernel argument with the elements of '!strata.cache<key 8xbf16, page = 64>' but got 'memref<?xf32>'
 module attributes {strata.model_type = "test", strata.max_positions = 8 : i64, strata.compute = f32} {
   module @kernels {
     func.func @score(%query: memref<2x8xf32>, %weights: memref<2xf32>, %cache: memref<?xf32>, %pages: memref<?xi32>, %out: memref<?xf32>, %begin: index, %end: index) {
