@@ -139,7 +139,7 @@ class Checker:
         for number, case in enumerate(self.cases):
             holds, text = check(number, case)
             chunk = f" chunk {self.args.chunk}" if self.args.chunk else ""
-            print(f"{os.path.basename(os.path.normpath(self.args.folder))} {self.args.device} {self.args.format}{chunk} case {number}: {text}", flush=True)
+            print(f"{os.path.basename(os.path.normpath(self.args.folder))} {self.args.device} {self.args.format}{chunk} case {number}: {text}{'' if holds else ', does not hold'}", flush=True)
             if not holds:
                 return 1
         return 0
