@@ -13,9 +13,9 @@ namespace strata::rt {
 
 /// The content of a package file.
 struct PackageContent {
-  /// A finished manifest (root Manifest, with its file identifier). Its `variants` name the
-  /// processors and hold all-zero `object` blobs, `input_module` is an all-zero blob: the writer
-  /// fills them in. Zero blobs must be forced into the buffer; structs always are.
+  /// A finished manifest (root Manifest, with its file identifier). Its variants name their
+  /// processors; their `object` blobs, and `input_module`, are there but empty: the writer fills
+  /// them in.
   std::vector<uint8_t> manifest;
   std::vector<std::string_view> objects; ///< one shared object for each variant, in their order
   std::string_view inputModule;          ///< empty: left out
