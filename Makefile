@@ -35,7 +35,7 @@ build: configure
 # The checkpoint in examples/ is a small GLM-5.2 trained on a public-domain text, with bytes as tokens.
 MODEL := examples/mini-glm-5.2
 DEMO := $(BUILD)/demo
-PROMPT := Gen1:1 In the beginning
+PROMPT := 2Th1:2 Grace unto you,
 
 demo: configure
 	$(call quietly,Building the importer and the compiler and the runtime,build-demo,\
