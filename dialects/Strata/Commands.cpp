@@ -76,3 +76,45 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
 LogicalResult LaunchSelectOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success(lookUpKernel(*this, getKernel(), symbols) != nullptr);
 }
+
+LogicalResult LaunchGatedProductOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return success(lookUpKernel(*this, getKernel(), symbols) != nullptr);
+}
+
+LogicalResult LaunchHeadAttentionOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return success(lookUpKernel(*this, getKernel(), symbols) != nullptr);
+}
+
+LogicalResult LaunchGroupedProductOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return success(!getKernel() || lookUpKernel(*this, *getKernel(), symbols));
+}
+
+LogicalResult LaunchProductOp::verify() {
+  bool biasesFit = getBiases().empty() || getBiases().size() == getWeights().size();
+  if (getWeights().empty() || getOutputs().size() != getWeights().size() || !biasesFit)
+    return emitOpError() << "(launch_product_c1) expected an output for each weight, and a bias for each or none, but "
+                            "got "
+                         << getWeights().size() << " weights, " << getOutputs().size() << " outputs and "
+                         << getBiases().size() << " biases";
+  if (!getResidual())
+    return success();
+  auto residual = cast<MemRefType>(getResidual().getType());
+  auto output = cast<MemRefType>(getOutputs().front().getType());
+  if (getWeights().size() != 1 || residual.getShape() != output.getShape())
+    return emitOpError() << "(launch_product_c2) expected a residual of the shape of the only output but got " << residual;
+  return success();
+}
+
+LogicalResult LaunchHeadAttentionOp::verify() {
+  auto together = [](Value a, Value b, Value c) { return bool(a) == bool(b) && bool(b) == bool(c); };
+  if (!together(getAbsorbInput(), getAbsorbWeight(), getQuery()) ||
+      !together(getLatent(), getExpandWeight(), getOutput()))
+    return emitOpError() << "(launch_head_attention_c1) expected input, weight and output of a product together";
+  return success();
+}
+
+LogicalResult LaunchGroupedProductOp::verify() {
+  if (bool(getUp()) != getKernel().has_value())
+    return emitOpError() << "(launch_grouped_product_c1) expected up and a kernel together";
+  return success();
+}

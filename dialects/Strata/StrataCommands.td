@@ -117,28 +117,79 @@ def Strata_LaunchRopeTableOp : Strata_CommandOp<"launch_rope_table"> {
   let assemblyFormat = "$output attr-dict `:` type($output)";
 }
 
-def Strata_LaunchProductOp : Strata_CommandOp<"launch_product"> {
-  let summary = "multiply by a weight through the library";
+def Strata_LaunchProductOp : Strata_CommandOp<"launch_product", [AttrSizedOperandSegments]> {
+  let summary = "multiply by weights through the library";
   let description = [{
-    `linear` (2-D buffers) or `head_linear` (3-D buffers), on buffers; see `Product` in strata-rt/package.fbs. Operands are
-    rounded to `operands` first.
+    `linear` (2-D buffers) or `head_linear` (3-D buffers), on buffers, with one or several weights that share the input; see
+    `Product` in strata-rt/package.fbs. Operands are rounded to `operands` first. With `residual` the output is the residual plus the
+    product.
+
+    Constraints:
+    - (launch_product_c1) there is one output for each weight, and a bias for each weight or none.
+    - (launch_product_c2) a residual has one weight, and the output's type but for strides.
 
     ```mlir
     func.func @product() {
       %w = strata.weight "w" stored f32 : tensor<32x64xf32>
       %x = strata.buffer rows <tokens = 1> slot 0 : memref<?x64xf32>
       %y = strata.buffer rows <tokens = 1> slot 1 : memref<?x32xf32>
-      strata.launch_product %x, %w into %y rows <tokens = 1> operands f32 : memref<?x64xf32>, tensor<32x64xf32> into memref<?x32xf32>
+      %z = strata.buffer rows <tokens = 1> slot 2 : memref<?x32xf32>
+      strata.launch_product %x, (%w) into (%y) rows <tokens = 1> operands f32 : memref<?x64xf32>, (tensor<32x64xf32>) into (memref<?x32xf32>)
+      strata.launch_product %x, (%w, %w) into (%y, %z) rows <tokens = 1> operands bf16 : memref<?x64xf32>, (tensor<32x64xf32>, tensor<32x64xf32>) into (memref<?x32xf32>, memref<?x32xf32>)
+      strata.launch_product %x, (%w) residual %y into (%z) rows <tokens = 1> operands f32 : memref<?x64xf32>, (tensor<32x64xf32>), memref<?x32xf32> into (memref<?x32xf32>)
       return
     }
     ```
   }];
-  let arguments = (ins Strata_F32View:$input, Strata_WeightValue:$weight, Optional<Strata_WeightValue>:$bias,
-                       Strata_F32View:$output, Strata_SizeAttr:$rows, UnitAttr:$transposed, TypeAttr:$operands);
+  let arguments = (ins Strata_F32View:$input, Variadic<Strata_WeightValue>:$weights, Variadic<Strata_WeightValue>:$biases,
+                       Optional<Strata_F32View>:$residual, Variadic<Strata_F32View>:$outputs, Strata_SizeAttr:$rows,
+                       UnitAttr:$transposed, TypeAttr:$operands);
   let assemblyFormat = [{
-    $input `,` $weight (`bias` $bias^)? `into` $output `rows` $rows (`transposed` $transposed^)? `operands` $operands attr-dict
-    `:` type($input) `,` type($weight) (`,` type($bias)^)? `into` type($output)
+    $input `,` `(` $weights `)` (`bias` `(` $biases^ `)`)? (`residual` $residual^)? `into` `(` $outputs `)` `rows` $rows
+    (`transposed` $transposed^)? `operands` $operands attr-dict
+    `:` type($input) `,` `(` type($weights) `)` (`,` `(` type($biases)^ `)`)? (`,` type($residual)^)? `into` `(` type($outputs) `)`
   }];
+  let hasVerifier = 1;
+}
+
+def Strata_LaunchGatedProductOp : Strata_CommandOp<"launch_gated_product", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "multiply by gate and up, and combine them";
+  let description = [{
+    `gated_linear` on buffers: both products and the activation in one command. The kernel combines blocks of elements: its arguments are
+    gate, up and result, dense f32; items are elements. See `GatedProduct` in strata-rt/package.fbs. The test
+    test/Strata/commands.mlir shows a module with kernels.
+  }];
+  let arguments = (ins SymbolRefAttr:$kernel, Strata_F32View:$input, Strata_WeightValue:$gate, Strata_WeightValue:$up,
+                       Strata_F32View:$output, Strata_SizeAttr:$rows, TypeAttr:$operands);
+  let assemblyFormat = [{
+    $input `,` $gate `,` $up `into` $output `by` $kernel `rows` $rows `operands` $operands attr-dict `:`
+    type($input) `,` type($gate) `,` type($up) `into` type($output)
+  }];
+}
+
+def Strata_LaunchHeadAttentionOp : Strata_CommandOp<"launch_head_attention",
+    [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "absorb, attend and expand, head by head";
+  let description = [{
+    For each block of tokens and each head: the product with the head's part of `absorb_weight` (transposed) into `query`, an attention kernel
+    (items are token × heads + head), and the product of what it wrote, `latent`, with the head's part of `expand_weight` into `output`.
+    The first or the last product may be missing. See `HeadAttention` in strata-rt/package.fbs. The test test/Strata/commands.mlir
+    shows a module with kernels.
+
+    Constraints:
+    - (launch_head_attention_c1) absorb_input, absorb_weight and query come together, and so do latent, expand_weight and output.
+  }];
+  let arguments = (ins SymbolRefAttr:$kernel, Variadic<Strata_LaunchArgument>:$arguments, I64Attr:$heads,
+                       Optional<Strata_F32View>:$absorb_input, Optional<Strata_WeightValue>:$absorb_weight,
+                       Optional<Strata_F32View>:$query, Optional<Strata_F32View>:$latent,
+                       Optional<Strata_WeightValue>:$expand_weight, Optional<Strata_F32View>:$output, TypeAttr:$operands);
+  let assemblyFormat = [{
+    (`absorb` $absorb_input^ `,` $absorb_weight `into` $query)? $kernel `(` $arguments `)` `heads` $heads
+    (`expand` $latent^ `,` $expand_weight `into` $output)? `operands` $operands attr-dict `:`
+    (`(` type($absorb_input)^ `,` type($absorb_weight) `into` type($query) `)`)? `(` type($arguments) `)`
+    (`(` type($latent)^ `,` type($expand_weight) `into` type($output) `)`)?
+  }];
+  let hasVerifier = 1;
 }
 
 def Strata_LaunchGroupByExpertOp : Strata_CommandOp<"launch_group_by_expert"> {
@@ -163,10 +214,14 @@ def Strata_LaunchGroupByExpertOp : Strata_CommandOp<"launch_group_by_expert"> {
   }];
 }
 
-def Strata_LaunchGroupedProductOp : Strata_CommandOp<"launch_grouped_product"> {
+def Strata_LaunchGroupedProductOp : Strata_CommandOp<"launch_grouped_product",
+    [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "multiply each expert's rows by its weight";
   let description = [{
-    See `GroupedProduct` in strata-rt/package.fbs.
+    See `GroupedProduct` in strata-rt/package.fbs. With `up` and a kernel it is a gated product, as in `launch_gated_product`.
+
+    Constraints:
+    - (launch_grouped_product_c1) up and the kernel come together.
 
     ```mlir
     func.func @experts() {
@@ -181,12 +236,14 @@ def Strata_LaunchGroupedProductOp : Strata_CommandOp<"launch_grouped_product"> {
     }
     ```
   }];
-  let arguments = (ins Strata_F32View:$input, Strata_WeightValue:$weight, Strata_I32View:$order, Strata_I32View:$offsets,
-                       Strata_F32View:$output, UnitAttr:$gather, TypeAttr:$operands, I64Attr:$experts_per_token);
+  let arguments = (ins Strata_F32View:$input, Strata_WeightValue:$weight, Optional<Strata_WeightValue>:$up,
+                       Strata_I32View:$order, Strata_I32View:$offsets, Strata_F32View:$output,
+                       OptionalAttr<SymbolRefAttr>:$kernel, UnitAttr:$gather, TypeAttr:$operands, I64Attr:$experts_per_token);
   let assemblyFormat = [{
-    $input `,` $weight `by` $order `,` $offsets `into` $output (`gather` $gather^)? `operands` $operands attr-dict `:`
-    type($input) `,` type($weight) `,` type($order) `,` type($offsets) `into` type($output)
+    $input `,` $weight (`up` $up^)? `by` $order `,` $offsets `into` $output (`gate` $kernel^)? (`gather` $gather^)? `operands` $operands
+    attr-dict `:` type($input) `,` type($weight) (`,` `up` type($up)^)? `,` type($order) `,` type($offsets) `into` type($output)
   }];
+  let hasVerifier = 1;
 }
 
 def Strata_LaunchRouteOp : Strata_CommandOp<"launch_route"> {
