@@ -92,24 +92,30 @@ LogicalResult LaunchGroupedProductOp::verifySymbolUses(SymbolTableCollection &sy
 LogicalResult LaunchProductOp::verify() {
   bool biasesFit = getBiases().empty() || getBiases().size() == getWeights().size();
   if (getWeights().empty() || getOutputs().size() != getWeights().size() || !biasesFit)
-    return emitOpError() << "(launch_product_c1) expected an output for each weight, and a bias for each or none, but "
+    return emitOpError() << "(launch_product_c1) expected an output for each weight, and a bias "
+                            "for each or none, but "
                             "got "
-                         << getWeights().size() << " weights, " << getOutputs().size() << " outputs and "
-                         << getBiases().size() << " biases";
+                         << getWeights().size() << " weights, " << getOutputs().size()
+                         << " outputs and " << getBiases().size() << " biases";
   if (!getResidual())
     return success();
   auto residual = cast<MemRefType>(getResidual().getType());
   auto output = cast<MemRefType>(getOutputs().front().getType());
   if (getWeights().size() != 1 || residual.getShape() != output.getShape())
-    return emitOpError() << "(launch_product_c2) expected a residual of the shape of the only output but got " << residual;
+    return emitOpError()
+           << "(launch_product_c2) expected a residual of the shape of the only output but got "
+           << residual;
   return success();
 }
 
 LogicalResult LaunchHeadAttentionOp::verify() {
-  auto together = [](Value a, Value b, Value c) { return bool(a) == bool(b) && bool(b) == bool(c); };
+  auto together = [](Value a, Value b, Value c) {
+    return bool(a) == bool(b) && bool(b) == bool(c);
+  };
   if (!together(getAbsorbInput(), getAbsorbWeight(), getQuery()) ||
       !together(getLatent(), getExpandWeight(), getOutput()))
-    return emitOpError() << "(launch_head_attention_c1) expected input, weight and output of a product together";
+    return emitOpError()
+           << "(launch_head_attention_c1) expected input, weight and output of a product together";
   return success();
 }
 

@@ -96,6 +96,15 @@ Cost RouteOp::getCost(const StepSizes &sizes) {
                    {getExperts(), getWeights()}, sizes.tokens);
 }
 
+/// Bytes of the experts that at least one token chose, if each token chooses evenly.
+static double distinctExpertBytes(double experts, double chosen, ArrayRef<Value> stacks,
+                                  double tokens) {
+  double distinct = experts * (1 - std::pow(1 - chosen / experts, tokens)), bytes = 0;
+  for (Value stack : stacks)
+    bytes += weightBytes(stack);
+  return bytes / experts * distinct;
+}
+
 Cost MixtureOfExpertsOp::getCost(const StepSizes &sizes) {
   double experts = double(getGate().getType().getDimSize(0)),
          chosen = double(getExperts().getType().getDimSize(1));
@@ -104,11 +113,34 @@ Cost MixtureOfExpertsOp::getCost(const StepSizes &sizes) {
   double activations = 5 * double(getGate().getType().getDimSize(1));
   Cost cost = denseCost(sizes.tokens * chosen * (2 * products + activations),
                         {getInput(), getExperts(), getWeights()}, {}, {getResult()}, sizes.tokens);
-  // Experts that at least one token chose, if each token chooses evenly.
-  double distinct = experts * (1 - std::pow(1 - chosen / experts, sizes.tokens));
   cost.weightBytes =
-      (weightBytes(getGate()) + weightBytes(getUp()) + weightBytes(getDown())) / experts * distinct;
+      distinctExpertBytes(experts, chosen, {getGate(), getUp(), getDown()}, sizes.tokens);
   return cost;
+}
+
+Cost GatedLinearOp::getCost(const StepSizes &sizes) {
+  double flops = 2 * (staticElements(getGate()) + staticElements(getUp())) +
+                 5 * double(getGate().getType().getDimSize(0));
+  return denseCost(sizes.tokens * flops, {getInput()}, {getGate(), getUp()}, {getResult()},
+                   sizes.tokens);
+}
+
+Cost ExpertOutputsOp::getCost(const StepSizes &sizes) {
+  double experts = double(getGate().getType().getDimSize(0)),
+         chosen = double(getExperts().getType().getDimSize(1));
+  double products =
+      (staticElements(getGate()) + staticElements(getUp()) + staticElements(getDown())) / experts;
+  double activations = 5 * double(getGate().getType().getDimSize(1));
+  Cost cost = denseCost(sizes.tokens * chosen * (2 * products + activations),
+                        {getInput(), getExperts()}, {}, {getResult()}, sizes.tokens);
+  cost.weightBytes =
+      distinctExpertBytes(experts, chosen, {getGate(), getUp(), getDown()}, sizes.tokens);
+  return cost;
+}
+
+Cost CombineExpertsOp::getCost(const StepSizes &sizes) {
+  return denseCost(2 * elements(getOutputs(), sizes.tokens), {getOutputs(), getWeights()}, {},
+                   {getResult()}, sizes.tokens);
 }
 
 Cost AppendOp::getCost(const StepSizes &sizes) {

@@ -219,3 +219,31 @@ LogicalResult LogitsOp::verify() {
   return expectSize(*this, "logits_c2", "the result's columns", dim(getWeight(), 0),
                     dim(getResult(), 1));
 }
+
+LogicalResult GatedLinearOp::verify() {
+  int64_t width = dim(getGate(), 0), features = dim(getInput(), 1);
+  if (failed(expectShape(*this, "gated_linear_c1", "gate", {width, features}, getGate())) ||
+      failed(expectShape(*this, "gated_linear_c1", "up", {width, features}, getUp())))
+    return failure();
+  return expectSize(*this, "gated_linear_c1", "the result's features", width, dim(getResult(), 1));
+}
+
+LogicalResult ExpertOutputsOp::verify() {
+  int64_t experts = dim(getGate(), 0), width = dim(getGate(), 1), features = dim(getInput(), 1);
+  if (failed(
+          expectShape(*this, "expert_outputs_c1", "gate", {experts, width, features}, getGate())) ||
+      failed(expectShape(*this, "expert_outputs_c1", "up", {experts, width, features}, getUp())) ||
+      failed(
+          expectShape(*this, "expert_outputs_c1", "down", {experts, features, width}, getDown())))
+    return failure();
+  return expectShape(*this, "expert_outputs_c2", "a result",
+                     {ShapedType::kDynamic, dim(getExperts(), 1), features}, getResult());
+}
+
+LogicalResult CombineExpertsOp::verify() {
+  if (failed(expectShape(*this, "combine_experts_c1", "weights",
+                         {ShapedType::kDynamic, dim(getOutputs(), 1)}, getWeights())))
+    return failure();
+  return expectSize(*this, "combine_experts_c1", "the result's features", dim(getOutputs(), 2),
+                    dim(getResult(), 1));
+}

@@ -41,6 +41,12 @@ def Strata_GroupScoreAttr : Strata_EnumAttr<Strata_GroupScore, "group_score">;
 def Strata_Activation : Strata_Enum<"Activation", "the activation of a gated MLP", [I32EnumAttrCase<"Silu", 0, "silu">]>;
 def Strata_ActivationAttr : Strata_EnumAttr<Strata_Activation, "activation">;
 
+def Strata_KernelKind : Strata_Enum<"KernelKind", "how the ops of a fused kernel run together", [
+  I32EnumAttrCase<"Rows", 0, "rows">,          // row by row, one after the other
+  I32EnumAttrCase<"Products", 1, "products">,  // several weights times one input, or one product and a residual
+  I32EnumAttrCase<"Heads", 2, "heads">]>;      // head by head: absorption, attention, expansion
+def Strata_KernelKindAttr : Strata_EnumAttr<Strata_KernelKind, "kernel_kind">;
+
 def Strata_StepArray : Strata_Enum<"StepArray", "a per-step array of the runtime (strata-rt/package.fbs)", [
   I32EnumAttrCase<"TokenIds", 0, "token_ids">, I32EnumAttrCase<"Positions", 1, "positions">,
   I32EnumAttrCase<"PageBegin", 2, "page_begin">, I32EnumAttrCase<"Pages", 3, "pages">,

@@ -215,7 +215,7 @@ def Strata_LaunchGroupByExpertOp : Strata_CommandOp<"launch_group_by_expert"> {
 }
 
 def Strata_LaunchGroupedProductOp : Strata_CommandOp<"launch_grouped_product",
-    [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+    [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "multiply each expert's rows by its weight";
   let description = [{
     See `GroupedProduct` in strata-rt/package.fbs. With `up` and a kernel it is a gated product, as in `launch_gated_product`.

@@ -542,6 +542,7 @@ def Strata_LogitsOp : Strata_ComputeOp<"logits"> {
   let hasVerifier = 1;
 }
 
+include "strata/dialects/Strata/StrataFusion.td"
 include "strata/dialects/Strata/StrataCommands.td"
 
 #endif // STRATA_DIALECTS_STRATA_STRATAOPS_TD
