@@ -2,6 +2,7 @@
 #include "strata/InitAll.h"
 
 #include "strata/dialects/Strata/IR.h"
+#include "strata/passes/Fuse/Passes.h"
 #include "strata/passes/Lower/Passes.h"
 #include "strata/passes/Verify/Passes.h"
 
@@ -22,6 +23,7 @@ void strata::registerAllDialects(mlir::DialectRegistry &registry) {
 }
 
 void strata::registerAllPasses() {
+  registerStrataFusePasses();
   registerStrataLowerPasses();
   registerStrataVerifyPasses();
 }

@@ -6,6 +6,7 @@
 #include "strata/Pipeline.h"
 
 #include "strata/dialects/Strata/IR.h"
+#include "strata/passes/Fuse/Passes.h"
 #include "strata/passes/Lower/Passes.h"
 #include "strata/passes/Verify/Passes.h"
 
@@ -16,7 +17,7 @@ using namespace mlir;
 using namespace strata;
 
 ArrayRef<Phase> strata::getPhases() {
-  static const Phase phases[] = {Phase::Input, Phase::Lower, Phase::Emit};
+  static const Phase phases[] = {Phase::Input, Phase::Fuse, Phase::Lower, Phase::Emit};
   return phases;
 }
 
@@ -24,6 +25,8 @@ StringRef strata::getPhaseName(Phase phase) {
   switch (phase) {
   case Phase::Input:
     return "input";
+  case Phase::Fuse:
+    return "fuse";
   case Phase::Lower:
     return "lower";
   case Phase::Emit:
@@ -47,14 +50,21 @@ static void verifyPhase(OpPassManager &manager, Phase phase) {
   manager.addPass(createVerifyPhase({getPhaseName(phase).str()}));
 }
 
-static void buildLower(OpPassManager &manager, const PipelineOptions &options) {
-  // Formats first: what bf16 rounds decides which kernels there are.
-  manager.addPass(createSetFormats({getFormatName(options.compute).str(),
-                                    getFormatName(options.cache).str(), options.pageSize}));
+static void buildFuse(OpPassManager &manager) {
   // Ops that do nothing would become kernels that copy; equal weights and sizes would be named
   // twice.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+  // Parts can run with neighbours that the whole can't run with.
+  manager.addPass(createSplitFeedForward());
+  manager.addPass(createFuseKernels());
+  verifyPhase(manager, Phase::Fuse);
+}
+
+static void buildLower(OpPassManager &manager, const PipelineOptions &options) {
+  // Formats first: what bf16 rounds decides which kernels there are.
+  manager.addPass(createSetFormats({getFormatName(options.compute).str(),
+                                    getFormatName(options.cache).str(), options.pageSize}));
   manager.addPass(createLowerToCommands());
   // Last, since it must know every buffer.
   manager.addPass(createPlanArena());
@@ -65,6 +75,8 @@ void strata::buildPipeline(OpPassManager &manager, const PipelineOptions &option
                            Phase to) {
   verifyPhase(manager, from == Phase::Emit ? Phase::Lower
                                            : from); // what is taken up again may come from a person
+  if (from < Phase::Fuse && to >= Phase::Fuse)
+    buildFuse(manager);
   if (from < Phase::Lower && to >= Phase::Lower)
     buildLower(manager, options);
 }

@@ -14,6 +14,7 @@ namespace strata {
 /// names from here.
 enum class Phase {
   Input, ///< strata ops on tensors: what the model means
+  Fuse,  ///< strata.kernel regions: what runs together
   Lower, ///< buffers, commands and kernels: what the runtime executes
   Emit,  ///< a package
 };

@@ -15,19 +15,25 @@ Value CommandBuilder::makeBuffer(SizeAttr rows, ArrayRef<int64_t> rowShape, Type
                           IntegerAttr());
 }
 
-/// The concatenation that alone uses a tensor, along the last dimension; null otherwise.
-static tensor::ConcatOp getOnlyConcat(Value tensor) {
-  if (!tensor.hasOneUse())
-    return {};
-  auto concat = dyn_cast<tensor::ConcatOp>(*tensor.user_begin());
-  if (!concat || int64_t(concat.getDim()) != concat.getResultType().getRank() - 1)
-    return {};
-  return concat;
+/// The use of a tensor by a concatenation along the last dimension that alone uses it, looked for
+/// through the end of a kernel; null otherwise.
+static OpOperand *getOnlyConcatUse(Value tensor) {
+  while (tensor.hasOneUse()) {
+    OpOperand &use = *tensor.use_begin();
+    if (auto yield = dyn_cast<YieldOp>(use.getOwner())) {
+      tensor = yield->getParentOp()->getResult(use.getOperandNumber());
+      continue;
+    }
+    auto concat = dyn_cast<tensor::ConcatOp>(use.getOwner());
+    return concat && int64_t(concat.getDim()) == concat.getResultType().getRank() - 1 ? &use
+                                                                                      : nullptr;
+  }
+  return nullptr;
 }
 
 Value CommandBuilder::makeOutput(Value tensor) {
-  if (tensor::ConcatOp concat = getOnlyConcat(tensor))
-    return getConcatPart(concat, tensor.use_begin()->getOperandNumber());
+  if (OpOperand *use = getOnlyConcatUse(tensor))
+    return getConcatPart(cast<tensor::ConcatOp>(use->getOwner()), use->getOperandNumber());
   auto type = cast<RankedTensorType>(tensor.getType());
   SizeAttr rows = isa_and_nonnull<LogitsOp>(tensor.getDefiningOp()) ? wanted() : tokens();
   return makeBuffer(rows, type.getShape().drop_front(), type.getElementType());
@@ -96,10 +102,42 @@ Value CommandBuilder::getRopeTable(RopeAttr table, int64_t width) {
 
 void CommandBuilder::launch(SymbolRefAttr kernel, ValueRange arguments, SizeAttr items,
                             int64_t itemElements) {
+  if (keepsLaunches) {
+    assert(items == tokens() && "a sequence goes row by row");
+    keptLaunches.push_back({kernel, llvm::to_vector(arguments), itemElements});
+    return;
+  }
   command<LaunchOp>(kernel, arguments, items, std::max<int64_t>(kTaskElements / itemElements, 1));
 }
 
-void CommandBuilder::product(Value input, Value weight, Value bias, Value output, SizeAttr rows,
-                             bool transposed, Type operands) {
-  command<LaunchProductOp>(input, weight, bias, output, rows, transposed, operands);
+void CommandBuilder::endSequence(KernelModule &kernels) {
+  keepsLaunches = false;
+  SmallVector<KeptLaunch> launches = std::exchange(keptLaunches, {});
+  if (launches.size() == 1) {
+    launch(launches.front().kernel, launches.front().arguments, tokens(),
+           launches.front().itemElements);
+    return;
+  }
+  // Of an argument that several kernels take with different types (a buffer and the view of it that
+  // has all its elements) each type is an argument of its own; a value's type says which.
+  llvm::SetVector<Value> arguments;
+  SmallVector<KernelModule::Call> calls;
+  int64_t itemElements = 0;
+  for (const KeptLaunch &kept : launches) {
+    calls.push_back({kept.kernel, {}});
+    for (Value argument : kept.arguments) {
+      arguments.insert(argument);
+      calls.back().arguments.push_back(llvm::find(arguments, argument) - arguments.begin());
+    }
+    itemElements += kept.itemElements;
+  }
+  constexpr int64_t kTileElements = 16384; // rows of a tile stay in the first levels of cache
+  SymbolRefAttr kernel =
+      kernels.sequence(calls, std::max<int64_t>(kTileElements / itemElements, 1));
+  launch(kernel, arguments.getArrayRef(), tokens(), itemElements);
+}
+
+void CommandBuilder::product(Value input, ValueRange weights, ValueRange biases, Value residual,
+                             ValueRange outputs, SizeAttr rows, bool transposed, Type operands) {
+  command<LaunchProductOp>(input, weights, biases, residual, outputs, rows, transposed, operands);
 }

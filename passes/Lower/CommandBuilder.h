@@ -56,9 +56,15 @@ public:
   /// `itemElements` of it.
   void launch(mlir::SymbolRefAttr kernel, mlir::ValueRange arguments, SizeAttr items,
               int64_t itemElements);
-  /// output = input · weight (+ bias).
-  void product(mlir::Value input, mlir::Value weight, mlir::Value bias, mlir::Value output,
-               SizeAttr rows, bool transposed, mlir::Type operands);
+  /// outputs = input · weights (+ biases) (+ residual); see strata.launch_product.
+  void product(mlir::Value input, mlir::ValueRange weights, mlir::ValueRange biases,
+               mlir::Value residual, mlir::ValueRange outputs, SizeAttr rows, bool transposed,
+               mlir::Type operands);
+
+  /// From here on launches are kept back …
+  void beginSequence() { keepsLaunches = true; }
+  /// … and become one launch here, row by row. They all have the tokens as items.
+  void endSequence(KernelModule &kernels);
 
   /// Makes a command and labels it.
   template <typename Op, typename... Args> Op command(Args &&...args) {
@@ -69,6 +75,12 @@ public:
   }
 
 private:
+  struct KeptLaunch {
+    mlir::SymbolRefAttr kernel;
+    llvm::SmallVector<mlir::Value> arguments;
+    int64_t itemElements;
+  };
+
   mlir::OpBuilder builder;
   mlir::Value batch;
   mlir::Operation *source = nullptr;
@@ -76,6 +88,8 @@ private:
   llvm::DenseMap<mlir::Operation *, mlir::Value> concatBuffers;
   std::map<StepArray, mlir::Value> stepArrays;
   llvm::SmallVector<std::tuple<RopeAttr, int64_t, mlir::Value>> ropeTables;
+  bool keepsLaunches = false;
+  llvm::SmallVector<KeptLaunch> keptLaunches;
 };
 
 /// The memref type of a lowered value.

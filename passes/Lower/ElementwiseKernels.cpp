@@ -43,16 +43,59 @@ SymbolRefAttr KernelModule::multiply(MemRefType a, MemRefType b, MemRefType outp
       [](KernelBuilder &builder, Value x, Value y) { return builder.multiplyFloats(x, y); });
 }
 
-SymbolRefAttr KernelModule::gate(Activation activation, MemRefType gate, MemRefType up,
-                                 MemRefType output) {
-  return buildBinary(kernels, KernelName(stringifyActivation(activation)), gate, up, output,
-                     [](KernelBuilder &b, Value x, Value y) {
-                       // silu(x) = x / (1 + e^−x), the only activation so far
-                       int64_t lanes = cast<VectorType>(x.getType()).getNumElements();
-                       Value power = b.exponential(b.multiplyFloats(x, b.splat(-1, lanes)));
-                       Value activated = b.divideFloats(x, b.addFloats(power, b.splat(1, lanes)));
-                       return b.multiplyFloats(activated, y);
-                     });
+/// silu(x) = x / (1 + e^−x), the only activation so far.
+static Value activate(KernelBuilder &b, Value x) {
+  int64_t lanes = cast<VectorType>(x.getType()).getNumElements();
+  Value power = b.exponential(b.multiplyFloats(x, b.splat(-1, lanes)));
+  return b.divideFloats(x, b.addFloats(power, b.splat(1, lanes)));
+}
+
+SymbolRefAttr KernelModule::gate(Activation activation) {
+  auto elements = MemRefType::get({ShapedType::kDynamic}, Float32Type::get(kernels.getContext()));
+  KernelName name(stringifyActivation(activation));
+  return getOrBuildKernel(kernels, name, {elements, elements, elements}, [&](KernelBuilder &b) {
+    constexpr int64_t kLanes = 16;
+    KernelRow gate = b.row(b.argument(0), {}), up = b.row(b.argument(1), {}),
+              output = b.row(b.argument(2), {});
+    auto combine = [&](int64_t lanes) {
+      return [&, lanes](Value position) {
+        Value activated = activate(b, b.load(gate, position, lanes));
+        b.store(b.multiplyFloats(activated, b.load(up, position, lanes)), output, position);
+      };
+    };
+    Value whole = b.multiply(b.quotient(b.subtract(b.end(), b.begin()), kLanes), kLanes);
+    Value tail = b.add(b.begin(), whole);
+    b.loop(b.begin(), tail, kLanes, combine(kLanes));
+    b.loop(tail, b.end(), 1, combine(1));
+  });
+}
+
+SymbolRefAttr KernelModule::sequence(ArrayRef<Call> calls, int64_t tile) {
+  KernelName name("sequence");
+  name.integer("tile", tile);
+  SmallVector<Type> arguments;
+  for (const Call &call : calls) {
+    auto kernel = kernels.lookupSymbol<func::FuncOp>(call.kernel.getLeafReference());
+    name.word(kernel.getSymName());
+    for (auto [index, number] : llvm::enumerate(call.arguments)) {
+      name.integer("a", number);
+      if (number >= arguments.size())
+        arguments.resize(number + 1);
+      arguments[number] = kernel.getArgumentTypes()[index];
+    }
+  }
+  return getOrBuildKernel(kernels, name, arguments, [&](KernelBuilder &b) {
+    b.loop(b.begin(), b.end(), tile, [&](Value first) {
+      Value last = b.minimum(b.add(first, tile), b.end());
+      for (const Call &call : calls) {
+        SmallVector<Value> operands;
+        for (unsigned number : call.arguments)
+          operands.push_back(b.argument(number));
+        operands.append({first, last});
+        func::CallOp::create(b, call.kernel.getLeafReference(), TypeRange(), operands);
+      }
+    });
+  });
 }
 
 SymbolRefAttr KernelModule::copy(MemRefType input, MemRefType output) {

@@ -67,9 +67,8 @@ public:
   /// (indices i32[?], input [?, D], output [?, D]): output[i] = input[indices[i]]; items are rows
   /// of the output.
   mlir::SymbolRefAttr gatherRows(mlir::MemRefType input, mlir::MemRefType output);
-  /// (gate [?, I], up [?, I], output [?, I]): activation(gate) × up; items are rows.
-  mlir::SymbolRefAttr gate(Activation activation, mlir::MemRefType gate, mlir::MemRefType up,
-                           mlir::MemRefType output);
+  /// (gate f32[?], up f32[?], output f32[?]): activation(gate) × up; items are elements.
+  mlir::SymbolRefAttr gate(Activation activation);
   /// (rank i32[?], weights f32[?, K], expertRows [?, D], output [?, D]): output[n] = Σ_j weights[n,
   /// j] × expertRows[rank[n·K + j]], j ascending.
   mlir::SymbolRefAttr combineExperts(mlir::MemRefType weights, mlir::MemRefType expertRows,
@@ -87,6 +86,15 @@ public:
   mlir::SymbolRefAttr attention(mlir::MemRefType query, llvm::ArrayRef<Source> sources,
                                 bool hasSinks, double scale, bool roundQuery,
                                 mlir::MemRefType output);
+
+  /// A kernel of this module and which of a sequence's arguments it takes.
+  struct Call {
+    mlir::SymbolRefAttr kernel;
+    llvm::SmallVector<unsigned> arguments;
+  };
+  /// One kernel after the other for `tile` items at a time, so that what one writes the next finds
+  /// close by. All have the same items.
+  mlir::SymbolRefAttr sequence(llvm::ArrayRef<Call> calls, int64_t tile);
 
 private:
   mlir::ModuleOp kernels;

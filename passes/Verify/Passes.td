@@ -16,9 +16,9 @@ def VerifyPhase : Pass<"strata-verify-phase", "::mlir::ModuleOp"> {
 
     Phase `input` knows the model's ops of `strata`, and of the rest `func.func`, `func.return`, `arith.addf`, `arith.mulf`,
     `arith.constant`, `tensor.dim`, `tensor.extract_slice`, `tensor.expand_shape`, `tensor.collapse_shape` and `tensor.concat`.
-    Phase `lower` knows the commands, `strata.weight`, and in the module of kernels `arith`, `func`, `math`, `memref`, `scf` and `vector`.
+    Phase `fuse` knows `strata.kernel` and the parts of feed-forward layers besides. Phase `lower` knows the commands, `strata.weight`, and in the module of kernels `arith`, `func`, `math`, `memref`, `scf` and `vector`.
   }];
-  let options = [Option<"phase", "phase", "std::string", "\"input\"", "The phase whose end is checked: input or lower">];
+  let options = [Option<"phase", "phase", "std::string", "\"input\"", "The phase whose end is checked: input, fuse or lower">];
 }
 
 #endif // STRATA_PASSES_VERIFY_PASSES_TD

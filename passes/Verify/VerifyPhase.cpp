@@ -22,12 +22,18 @@ using namespace strata;
 /// Ops of the strata dialect that only exist once memory is decided.
 static bool isCommand(Operation *op) {
   return isa<BufferOp, ViewOp, StepArrayOp, LaunchOp, LaunchRopeTableOp, LaunchProductOp,
-             LaunchGroupByExpertOp, LaunchGroupedProductOp, LaunchRouteOp, LaunchSelectOp>(op);
+             LaunchGatedProductOp, LaunchHeadAttentionOp, LaunchGroupByExpertOp,
+             LaunchGroupedProductOp, LaunchRouteOp, LaunchSelectOp>(op);
 }
 
-static bool isInputOp(Operation *op) {
+/// Ops of the strata dialect that the phase fuse adds.
+static bool isFusionOp(Operation *op) {
+  return isa<KernelOp, YieldOp, GatedLinearOp, ExpertOutputsOp, CombineExpertsOp>(op);
+}
+
+static bool isTensorOp(Operation *op, bool isFused) {
   if (isa<StrataDialect>(op->getDialect()))
-    return !isCommand(op);
+    return !isCommand(op) && (isFused || !isFusionOp(op));
   return isa<func::FuncOp, func::ReturnOp, arith::AddFOp, arith::MulFOp, arith::ConstantOp,
              tensor::DimOp, tensor::ExtractSliceOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
              tensor::ConcatOp>(op);
@@ -37,15 +43,20 @@ static bool isKernelOp(Operation *op) {
   return isa_and_nonnull<arith::ArithDialect, func::FuncDialect, math::MathDialect,
                          memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>(
              op->getDialect()) &&
-         !isa<func::CallOp, func::CallIndirectOp>(op);
+         !isa<func::CallIndirectOp>(op);
 }
 
 /// At most one append of a cache value, and no use of it after that (design: kernels write in
 /// place).
 static LogicalResult verifyLinearCaches(func::FuncOp function) {
-  auto result = function.walk([](AppendOp append) -> WalkResult {
+  Block &block = function.getBody().front();
+  auto result = function.walk([&](AppendOp append) -> WalkResult {
     for (Operation *user : append.getCache().getUsers()) {
-      if (user == append || user->getBlock() != append->getBlock() || user->isBeforeInBlock(append))
+      // An op in a kernel stands where the kernel stands, unless both are in the same one.
+      bool isSameBlock = user->getBlock() == append->getBlock();
+      Operation *appendPlace = isSameBlock ? append : block.findAncestorOpInBlock(*append);
+      Operation *userPlace = isSameBlock ? user : block.findAncestorOpInBlock(*user);
+      if (userPlace == appendPlace ? user == append : userPlace->isBeforeInBlock(appendPlace))
         continue;
       InFlightDiagnostic diagnostic = user->emitOpError() << "uses a cache after its append";
       diagnostic.attachNote(append.getLoc()) << "the append";
@@ -83,7 +94,7 @@ static LogicalResult verifyModelAttributes(ModuleOp module) {
   return success();
 }
 
-static LogicalResult verifyInput(ModuleOp module) {
+static LogicalResult verifyTensors(ModuleOp module, StringRef phase) {
   FailureOr<func::FuncOp> step = verifyEntry(module);
   if (failed(step) || failed(verifyModelAttributes(module)))
     return failure();
@@ -107,9 +118,9 @@ static LogicalResult verifyInput(ModuleOp module) {
     pageSize = size;
   }
   auto result = module.walk([&](Operation *op) -> WalkResult {
-    if (op == module || isInputOp(op))
+    if (op == module || isTensorOp(op, phase == "fuse"))
       return WalkResult::advance();
-    return op->emitOpError() << "is not part of the phase input";
+    return op->emitOpError() << "is not part of the phase " << phase;
   });
   return failure(result.wasInterrupted() || failed(verifyLinearCaches(*step)));
 }
@@ -143,11 +154,11 @@ struct VerifyPhase : strata::impl::VerifyPhaseBase<VerifyPhase> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (phase != "input" && phase != "lower") {
-      module.emitError() << "expected the phase input or lower but got " << phase;
+    if (phase != "input" && phase != "fuse" && phase != "lower") {
+      module.emitError() << "expected the phase input, fuse or lower but got " << phase;
       return signalPassFailure();
     }
-    if (failed(phase == "input" ? verifyInput(module) : verifyLower(module)))
+    if (failed(phase == "lower" ? verifyLower(module) : verifyTensors(module, phase)))
       signalPassFailure();
     markAllAnalysesPreserved();
   }

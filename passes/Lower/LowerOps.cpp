@@ -1,0 +1,281 @@
+//===- LowerOps.cpp - Ops one by one --------------------------------------===//
+#include "strata/passes/Lower/StepLowering.h"
+
+using namespace mlir;
+using namespace strata;
+
+/// What one head of one token counts for when a launch is split among threads.
+static constexpr int64_t kHeadElements = 1 << 14;
+
+LogicalResult StepLowering::launchRows(Operation *op, SymbolRefAttr kernel,
+                                       SmallVector<Value> arguments, Value output) {
+  arguments.push_back(output);
+  commands.launch(kernel, arguments, commands.tokens(), getRowElements(output));
+  return mapTo(op, output);
+}
+
+LogicalResult StepLowering::lowerOp(EmbeddingOp op) {
+  Value output = commands.makeOutput(op.getResult());
+  auto weight = op.getTable().getDefiningOp<WeightOp>();
+  if (!weight)
+    return op.emitOpError() << "can't be lowered: expected the table to be a strata.weight";
+  // What kernels can't read as stored is bound as f32.
+  Type element =
+      weight.getStored().isBF16() ? weight.getStored() : Float32Type::get(op.getContext());
+  auto table = MemRefType::get(op.getTable().getType().getShape(), element);
+  return launchRows(op, kernels.embedding(table, getViewType(output)),
+                    {get(op.getIds()), get(op.getTable())}, output);
+}
+
+/// Whether an indexer weighs its heads with a value. Like router logits these are products in f32
+/// whatever the compute type: they decide what is chosen, and cost little.
+static bool isHeadWeights(Value value) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (auto select = dyn_cast<SelectOp>(user))
+      return select.getHeadWeights() == value;
+    auto scores = dyn_cast<IndexScoresOp>(user);
+    return scores && scores.getHeadWeights() == value;
+  });
+}
+
+LogicalResult StepLowering::lowerOp(LinearOp op) {
+  Value output = commands.makeOutput(op.getResult());
+  SmallVector<Value> biases;
+  if (op.getBias())
+    biases.push_back(get(op.getBias()));
+  commands.product(get(op.getInput()), get(op.getWeight()), biases, {}, output, commands.tokens(),
+                   /*transposed=*/false, isHeadWeights(op.getResult()) ? f32 : compute);
+  return mapTo(op, output);
+}
+
+/// In f32 whatever the compute type: MLA is absorbed by us, and rounding the operands of a
+/// product that the model's authors don't have would add an error that their bf16 runs don't have
+/// either.
+LogicalResult StepLowering::lowerOp(HeadLinearOp op) {
+  Value output = commands.makeOutput(op.getResult());
+  commands.product(get(op.getInput()), get(op.getWeight()), {}, {}, output, commands.tokens(),
+                   op.getTransposed(), f32);
+  return mapTo(op, output);
+}
+
+LogicalResult StepLowering::lowerOp(LogitsOp op) {
+  Value input = get(op.getInput()), output = commands.makeOutput(op.getResult());
+  Value rows = commands.makeBuffer(commands.wanted(), getViewType(input).getShape().drop_front(),
+                                   getViewType(input).getElementType());
+  commands.launch(kernels.gatherRows(getViewType(input), getViewType(rows)),
+                  {commands.getStepArray(StepArray::Wanted), input, rows}, commands.wanted(),
+                  getRowElements(rows));
+  commands.product(rows, get(op.getWeight()), {}, {}, output, commands.wanted(),
+                   /*transposed=*/false, compute);
+  return mapTo(op, output);
+}
+
+LogicalResult StepLowering::lowerOp(RmsNormOp op) {
+  Value input = get(op.getInput()), output = commands.makeOutput(op.getResult());
+  SmallVector<Value> arguments{input};
+  if (op.getWeight())
+    arguments.push_back(get(op.getWeight()));
+  SymbolRefAttr kernel = kernels.rmsNorm(getViewType(input), op.getWeight() != nullptr,
+                                         op.getEpsilon().convertToDouble(), getViewType(output));
+  return launchRows(op, kernel, arguments, output);
+}
+
+LogicalResult StepLowering::lowerOp(LayerNormOp op) {
+  Value input = get(op.getInput()), output = commands.makeOutput(op.getResult());
+  SymbolRefAttr kernel =
+      kernels.layerNorm(getViewType(input), op.getEpsilon().convertToDouble(), getViewType(output));
+  return launchRows(op, kernel, {input, get(op.getWeight()), get(op.getBias())}, output);
+}
+
+LogicalResult StepLowering::lowerOp(RopeOp op) {
+  if (op.getWidth() == 0)
+    return mapTo(op, get(op.getInput()));
+  Value input = get(op.getInput()), table = commands.getRopeTable(op.getTable(), op.getWidth());
+  Value output = commands.makeOutput(op.getResult());
+  SymbolRefAttr kernel = kernels.rope(getViewType(input), op.getTable().getLayout(), op.getOffset(),
+                                      op.getWidth(), op.getInverse(), getViewType(output));
+  return launchRows(op, kernel, {input, table}, output);
+}
+
+LogicalResult StepLowering::lowerOp(HadamardOp op) {
+  Value input = get(op.getInput()), output = commands.makeOutput(op.getResult());
+  return launchRows(op, kernels.hadamard(getViewType(input), getViewType(output)), {input}, output);
+}
+
+LogicalResult StepLowering::lowerOp(RouteOp op) {
+  Value logits =
+      commands.makeBuffer(commands.tokens(), {op.getRouter().getType().getDimSize(0)}, f32);
+  commands.product(get(op.getInput()), get(op.getRouter()), {}, {}, logits, commands.tokens(),
+                   false, f32);
+  Value experts = commands.makeOutput(op.getExperts()),
+        weights = commands.makeOutput(op.getWeights());
+  commands.command<LaunchRouteOp>(logits, op.getCorrection() ? get(op.getCorrection()) : Value(),
+                                  experts, weights, op.getScoring(), op.getGroups(),
+                                  op.getTopGroups(), op.getGroupScore(), op.getNormalise(),
+                                  op.getScale(), mixtures++);
+  commands.map(op.getExperts(), experts);
+  commands.map(op.getWeights(), weights);
+  return success();
+}
+
+LogicalResult StepLowering::checkOneElementType(Operation *op, CacheType cache) {
+  for (CacheFieldAttr field : cache.getFields())
+    if (field.getElementType() != cache.getFields().front().getElementType() ||
+        !(field.getElementType().isF32() || field.getElementType().isBF16()))
+      return op->emitOpError()
+             << "can't be lowered for the CPU: expected a cache whose fields are all f32 or all "
+                "bf16 but got "
+             << cache;
+  return success();
+}
+
+LogicalResult StepLowering::lowerOp(AppendOp op) {
+  CacheType cache = op.getCache().getType();
+  if (failed(checkOneElementType(op, cache)))
+    return failure();
+  SmallVector<Value> arguments{commands.getStepArray(StepArray::Positions),
+                               commands.getStepArray(StepArray::PageBegin),
+                               commands.getStepArray(StepArray::Pages)};
+  SmallVector<MemRefType> types;
+  int64_t elements = 0;
+  for (Value value : op.getValues()) {
+    arguments.push_back(get(value));
+    types.push_back(getViewType(get(value)));
+    elements += getRowElements(get(value));
+  }
+  arguments.push_back(get(op.getCache()));
+  commands.launch(kernels.append(cache, types), arguments, commands.tokens(), elements);
+  return mapTo(op, get(op.getCache())); // written in place
+}
+
+LogicalResult StepLowering::launchSelect(Operation *op, Value query, Value headWeights, Value cache,
+                                         double scale, int64_t k) {
+  auto cacheType = cast<CacheType>(cache.getType());
+  if (failed(checkOneElementType(op, cacheType)))
+    return failure();
+  SymbolRefAttr kernel = kernels.indexScores(
+      cacheType, cast<ShapedType>(query.getType()).getDimSize(1), scale, compute.isBF16());
+  Value output = commands.makeOutput(op->getResult(0));
+  commands.command<LaunchSelectOp>(kernel, makeDense(get(query)), makeDense(get(headWeights)),
+                                   get(cache), output, k, indexers++);
+  return mapTo(op, output);
+}
+
+LogicalResult StepLowering::lowerOp(SelectOp op) {
+  return launchSelect(op, op.getQuery(), op.getHeadWeights(), op.getCache(),
+                      op.getScale().convertToDouble(), op.getK());
+}
+
+/// index_scores and top_k together are a select: the matrix of scores is never made.
+LogicalResult StepLowering::lowerOp(TopKOp op) {
+  auto scores = op.getScores().getDefiningOp<IndexScoresOp>();
+  if (!scores || scores.getBatch() != op.getBatch())
+    return op.emitOpError()
+           << "can't be lowered: expected scores from a strata.index_scores of the same batch";
+  return launchSelect(op, scores.getQuery(), scores.getHeadWeights(), scores.getCache(),
+                      scores.getScale().convertToDouble(), op.getK());
+}
+
+LogicalResult StepLowering::lowerOp(IndexScoresOp op) {
+  for (Operation *user : op->getUsers())
+    if (!isa<TopKOp>(user))
+      return op.emitOpError() << "can't be lowered: expected only strata.top_k to use the scores";
+  return success();
+}
+
+FailureOr<StepLowering::AttentionLaunch> StepLowering::prepareAttention(AttentionOp op) {
+  SmallVector<Value> caches, rows;
+  SmallVector<KernelModule::Source> sources;
+  for (const AttentionOp::Source &source : op.getSources()) {
+    auto cacheType = cast<CacheType>(source.cache.getType());
+    if (failed(checkOneElementType(op, cacheType)))
+      return failure();
+    Value cache = get(source.cache);
+    auto known = llvm::find(caches, cache);
+    int64_t number = known - caches.begin();
+    if (known == caches.end())
+      caches.push_back(cache);
+    if (source.rows)
+      rows.push_back(get(source.rows));
+    sources.push_back({cacheType, source.selector,
+                       source.rows ? getViewType(rows.back()) : MemRefType(), number});
+  }
+  Value query = get(op.getQuery()), output = commands.makeOutput(op.getResult());
+  AttentionLaunch launch{{}, {query}, query, output};
+  SmallVector<Value> &arguments = launch.arguments;
+  llvm::append_range(arguments, caches);
+  llvm::append_range(arguments, rows);
+  if (op.getSinks())
+    arguments.push_back(get(op.getSinks()));
+  for (StepArray kind : {StepArray::Positions, StepArray::PageBegin, StepArray::Pages})
+    arguments.push_back(commands.getStepArray(kind));
+  arguments.push_back(output);
+  launch.kernel =
+      kernels.attention(getViewType(query), sources, op.getSinks() != nullptr,
+                        op.getScale().convertToDouble(), compute.isBF16(), getViewType(output));
+  return launch;
+}
+
+LogicalResult StepLowering::lowerOp(AttentionOp op) {
+  FailureOr<AttentionLaunch> launch = prepareAttention(op);
+  if (failed(launch))
+    return failure();
+  int64_t heads = op.getQuery().getType().getDimSize(1);
+  commands.launch(launch->kernel, launch->arguments, commands.tokens(heads), kHeadElements);
+  return mapTo(op, launch->output);
+}
+
+LogicalResult StepLowering::lowerOp(arith::AddFOp op) {
+  Value a = get(op.getLhs()), b = get(op.getRhs()), output = commands.makeOutput(op.getResult());
+  return launchRows(op, kernels.add(getViewType(a), getViewType(b), getViewType(output)), {a, b},
+                    output);
+}
+
+LogicalResult StepLowering::lowerOp(arith::MulFOp op) {
+  Value a = get(op.getLhs()), b = get(op.getRhs()), output = commands.makeOutput(op.getResult());
+  return launchRows(op, kernels.multiply(getViewType(a), getViewType(b), getViewType(output)),
+                    {a, b}, output);
+}
+
+LogicalResult StepLowering::lowerOp(GatedLinearOp op) {
+  Value output = commands.makeOutput(op.getResult());
+  commands.command<LaunchGatedProductOp>(kernels.gate(op.getActivation()), get(op.getInput()),
+                                         get(op.getGate()), get(op.getUp()), output,
+                                         commands.tokens(), compute);
+  return mapTo(op, output);
+}
+
+/// The rows of the result lie grouped by expert; `expertRanks` says where a token's are.
+LogicalResult StepLowering::lowerOp(ExpertOutputsOp op) {
+  int64_t experts = op.getGate().getType().getDimSize(0),
+          width = op.getGate().getType().getDimSize(1);
+  int64_t features = op.getInput().getType().getDimSize(1),
+          chosen = op.getExperts().getType().getDimSize(1);
+  Type i32 = IntegerType::get(op.getContext(), 32);
+  SizeAttr entries = commands.tokens(chosen);
+  Value order = commands.makeBuffer(entries, {}, i32), rank = commands.makeBuffer(entries, {}, i32),
+        offsets = commands.makeBuffer(commands.fixed(experts + 1), {}, i32);
+  commands.command<LaunchGroupByExpertOp>(get(op.getExperts()), order, rank, offsets, experts);
+
+  Value gated = commands.makeBuffer(entries, {width}, f32),
+        rows = commands.makeBuffer(entries, {features}, f32);
+  commands.command<LaunchGroupedProductOp>(get(op.getInput()), get(op.getGate()), get(op.getUp()),
+                                           order, offsets, gated, kernels.gate(op.getActivation()),
+                                           /*gather=*/true, compute, chosen);
+  commands.command<LaunchGroupedProductOp>(gated, get(op.getDown()), Value(), order, offsets, rows,
+                                           SymbolRefAttr(),
+                                           /*gather=*/false, compute, chosen);
+  expertRanks[op.getResult()] = rank;
+  return mapTo(op, rows);
+}
+
+LogicalResult StepLowering::lowerOp(CombineExpertsOp op) {
+  Value rank = expertRanks.lookup(op.getOutputs());
+  if (!rank)
+    return op.emitOpError() << "can't be lowered: expected the outputs of a strata.expert_outputs";
+  Value rows = get(op.getOutputs()), weights = get(op.getWeights()),
+        output = commands.makeOutput(op.getResult());
+  SymbolRefAttr kernel =
+      kernels.combineExperts(getViewType(weights), getViewType(rows), getViewType(output));
+  return launchRows(op, kernel, {rank, weights, rows}, output);
+}
