@@ -81,6 +81,10 @@ bool CommandChecker::checkCommand(const package::CommandEntry &entry) {
     return check(*entry.command_as_Route());
   case package::Command::Select:
     return check(*entry.command_as_Select());
+  case package::Command::GatedProduct:
+    return check(*entry.command_as_GatedProduct());
+  case package::Command::HeadAttention:
+    return check(*entry.command_as_HeadAttention());
   case package::Command::NONE:
     break;
   }
@@ -217,16 +221,78 @@ bool CommandChecker::check(const package::RopeTable &rope) {
 }
 
 bool CommandChecker::check(const package::Product &product) {
-  int64_t batch = product.batch(), inputs = product.inputs(), outputs = product.outputs();
-  return checkSize(product.rows(), "rows") && checkRange(batch, 1, kMaxExtent, "batch") &&
-         checkRange(inputs, 1, kMaxExtent, "inputs") &&
+  if (!checkSize(product.rows(), "rows") || !checkRange(product.batch(), 1, kMaxExtent, "batch") ||
+      !checkRange(product.inputs(), 1, kMaxExtent, "inputs") ||
+      !checkEnum(product.operands(), ElementType::BF16, "operands") ||
+      !checkView(product.input(), *product.rows(), product.batch(), product.inputs(), "input") ||
+      !check(product.parts(), "parts are missing") ||
+      !checkRange(product.parts()->size(), 1, kMaxProductParts, "the number of parts"))
+    return false;
+  for (uint32_t i = 0; i < product.parts()->size(); ++i)
+    if (!inPiece("part " + std::to_string(i),
+                 [&] { return checkPart(product, *product.parts()->Get(i)); }))
+      return false;
+  // The residual may be the output itself: an element is read before it is written.
+  return !product.residual() ||
+         (check(product.parts()->size() == 1, "expected one part, since there is a residual") &&
+          checkView(product.residual(), *product.rows(), product.batch(),
+                    product.parts()->Get(0)->outputs(), "residual"));
+}
+
+bool CommandChecker::checkPart(const package::Product &product, const package::ProductPart &part) {
+  int64_t batch = product.batch(), inputs = product.inputs(), outputs = part.outputs();
+  return checkRange(outputs, 1, kMaxExtent, "outputs") &&
+         checkView(part.output(), *product.rows(), batch, outputs, "output") &&
+         checkMatrices(part.weight(), batch, product.transposed() ? inputs : outputs,
+                       product.transposed() ? outputs : inputs, "weight") &&
+         (part.bias() == -1 || checkVector(part.bias(), batch * outputs, "bias"));
+}
+
+bool CommandChecker::check(const package::GatedProduct &product) {
+  int64_t inputs = product.inputs(), outputs = product.outputs();
+  return checkSize(product.rows(), "rows") && checkRange(inputs, 1, kMaxExtent, "inputs") &&
          checkRange(outputs, 1, kMaxExtent, "outputs") &&
          checkEnum(product.operands(), ElementType::BF16, "operands") &&
-         checkView(product.input(), *product.rows(), batch, inputs, "input") &&
-         checkView(product.output(), *product.rows(), batch, outputs, "output") &&
-         checkMatrices(product.weight(), batch, product.transposed() ? inputs : outputs,
-                       product.transposed() ? outputs : inputs, "weight") &&
-         (product.bias() == -1 || checkVector(product.bias(), batch * outputs, "bias"));
+         checkKernel(product.kernel()) &&
+         checkView(product.input(), *product.rows(), 1, inputs, "input") &&
+         checkView(product.output(), *product.rows(), 1, outputs, "output") &&
+         checkMatrices(product.gate(), 1, outputs, inputs, "gate") &&
+         checkMatrices(product.up(), 1, outputs, inputs, "up");
+}
+
+bool CommandChecker::check(const package::HeadAttention &attention) {
+  int64_t heads = attention.heads();
+  if (!checkRange(heads, 1, kMaxExtent, "heads") ||
+      !check(attention.attention(), "attention is missing") ||
+      !inPiece("attention", [&] { return check(*attention.attention()); }))
+    return false;
+  const Size &items = *attention.attention()->items();
+  return check(items.tokens() % heads == 0 && items.wanted() % heads == 0 &&
+                   items.fixed() % heads == 0,
+               "expected as many items of each head") &&
+         checkHeadProduct(attention.absorb(), attention, "absorb") &&
+         checkHeadProduct(attention.expand(), attention, "expand");
+}
+
+/// A product of HeadAttention, if it is there.
+bool CommandChecker::checkHeadProduct(const package::Product *product,
+                                      const package::HeadAttention &attention, const char *what) {
+  if (!product)
+    return true;
+  return inPiece(what, [&] {
+    if (!check(*product))
+      return false;
+    const Size &rows = *product->rows(), &items = *attention.attention()->items();
+    int64_t heads = attention.heads();
+    return check(product->parts()->size() == 1, "expected one part") &&
+           check(product->parts()->Get(0)->bias() == -1, "expected no bias") &&
+           check(!product->residual(), "expected no residual") &&
+           check(product->batch() == heads, "expected a matrix for each head") &&
+           check(rows.tokens() * heads == items.tokens() &&
+                     rows.wanted() * heads == items.wanted() &&
+                     rows.fixed() * heads == items.fixed(),
+                 "expected a row for each item of a head");
+  });
 }
 
 bool CommandChecker::check(const package::GroupByExpert &group) {
@@ -251,7 +317,12 @@ bool CommandChecker::check(const package::GroupedProduct &product) {
          checkView(product.input(), Size(product.gather() ? 1 : perToken, 0, 0), 1,
                    product.inputs(), "input") &&
          checkView(product.output(), Size(perToken, 0, 0), 1, product.outputs(), "output") &&
-         checkMatrices(product.weight(), experts, product.outputs(), product.inputs(), "weight");
+         checkMatrices(product.weight(), experts, product.outputs(), product.inputs(), "weight") &&
+         check((product.up() == -1) == (product.kernel() == -1),
+               "expected up and a kernel together") &&
+         (product.up() == -1 ||
+          (checkKernel(product.kernel()) &&
+           checkMatrices(product.up(), experts, product.outputs(), product.inputs(), "up")));
 }
 
 bool CommandChecker::check(const package::Route &route) {

@@ -23,6 +23,7 @@ constexpr int64_t kMaxWeightTensors = int64_t(1) << 20;  ///< all weights, each 
 constexpr int64_t kMaxPageBytes = int64_t(1) << 31;      ///< one page of all caches
 constexpr int64_t kMaxExperts = int64_t(1) << 16;
 constexpr int64_t kMaxExpertsPerToken = int64_t(1) << 10;
+constexpr int64_t kMaxProductParts = 64;
 constexpr int64_t kMaxRowWidth = int64_t(1) << 20; ///< k of an indexer
 
 /// Says what is wrong with the first thing that is. Checks return false when they fail, so that
@@ -46,6 +47,14 @@ protected:
   }
   /// Names the entry that following messages are about.
   void enter(std::string entry) { entry_ = std::move(entry); }
+  /// What `checkPiece` says; messages name `piece` after the entry meanwhile.
+  template <typename Check> bool inPiece(const std::string &piece, Check checkPiece) {
+    std::string outer = entry_;
+    entry_ += ": " + piece;
+    bool result = checkPiece();
+    entry_ = std::move(outer);
+    return result;
+  }
 
   const package::Manifest &manifest_;
 
@@ -71,6 +80,8 @@ private:
   bool check(const package::GroupedProduct &product);
   bool check(const package::Route &route);
   bool check(const package::Select &select);
+  bool check(const package::GatedProduct &product);
+  bool check(const package::HeadAttention &attention);
   using ManifestChecker::check;
 
   bool checkSize(const package::Size *size, const char *what);
@@ -84,6 +95,9 @@ private:
                   const char *what);
   bool checkView(const package::View *view, const package::Size &rows, int64_t batch, int64_t width,
                  const char *what);
+  bool checkPart(const package::Product &product, const package::ProductPart &part);
+  bool checkHeadProduct(const package::Product *product, const package::HeadAttention &attention,
+                        const char *what);
   bool checkWithinSlot(const package::Argument &base, const Linear &extent, const char *what);
 
   int32_t indexers_ = 0, mixtures_ = 0;

@@ -165,17 +165,22 @@ TEST(ManifestVerifier, RopeTable) {
             "command 0 (rope): output reaches beyond slot 0");
 }
 
+ProductPart &part(Product &product, uint32_t index = 0) {
+  return *product.mutable_parts()->GetMutableObject(index);
+}
+
 TEST(ManifestVerifier, Product) {
   auto error = [](auto change) { return errorOfCommand<Product>(kTestProduct, change); };
-  EXPECT_EQ(error([](Product &p) { p.mutate_weight(5); }),
-            "command 2 (linear): expected weight in [0, 4] but got 5");
-  EXPECT_EQ(error([](Product &p) { p.mutate_weight(3); }),
-            "command 2 (linear): weight: expected shape [1, 8, 8] but got [6, 8, 8]");
-  EXPECT_EQ(error([](Product &p) { p.mutate_bias(0); }), "command 2 (linear): bias: expected f32");
-  EXPECT_EQ(error([](Product &p) { p.mutate_bias(4); }),
-            "command 2 (linear): bias: expected 8 elements but got 6");
-  EXPECT_EQ(error([](Product &p) { p.mutate_bias(-2); }),
-            "command 2 (linear): expected bias in [0, 4] but got -2");
+  EXPECT_EQ(error([](Product &p) { part(p).mutate_weight(5); }),
+            "command 2 (linear): part 0: expected weight in [0, 4] but got 5");
+  EXPECT_EQ(error([](Product &p) { part(p).mutate_weight(3); }),
+            "command 2 (linear): part 0: weight: expected shape [1, 8, 8] but got [6, 8, 8]");
+  EXPECT_EQ(error([](Product &p) { part(p).mutate_bias(0); }),
+            "command 2 (linear): part 0: bias: expected f32");
+  EXPECT_EQ(error([](Product &p) { part(p).mutate_bias(4); }),
+            "command 2 (linear): part 0: bias: expected 8 elements but got 6");
+  EXPECT_EQ(error([](Product &p) { part(p).mutate_bias(-2); }),
+            "command 2 (linear): part 0: expected bias in [0, 4] but got -2");
   EXPECT_EQ(error([](Product &p) { p.mutate_inputs(9); }),
             "command 2 (linear): input reaches beyond slot 0");
   EXPECT_EQ(error([](Product &p) { *p.mutable_rows() = Size(3, 0, 0); }),
@@ -195,9 +200,9 @@ TEST(ManifestVerifier, Product) {
             }),
             "command 2 (linear): input: expected a slot");
   EXPECT_EQ(error([](Product &p) {
-              p.mutable_output()->mutable_base() = Argument(ArgumentKind::Slot, 1, 2);
+              part(p).mutable_output()->mutable_base() = Argument(ArgumentKind::Slot, 1, 2);
             }),
-            "command 2 (linear): output: expected an offset of whole elements");
+            "command 2 (linear): part 0: output: expected an offset of whole elements");
 }
 
 TEST(ManifestVerifier, WantedRowsAreAtMostTokens) {
@@ -220,9 +225,9 @@ TEST(ManifestVerifier, WantedRowsAreAtMostTokens) {
 TEST(ManifestVerifier, HeadProduct) {
   auto error = [](auto change) { return errorOfCommand<Product>(kTestHeadProduct, change); };
   EXPECT_EQ(error([](Product &p) { p.mutate_transposed(false); }),
-            "command 3 (absorb): weight: expected shape [2, 8, 4] but got [2, 4, 8]");
-  EXPECT_EQ(error([](Product &p) { p.mutable_output()->mutate_batch_stride(9); }),
-            "command 3 (absorb): output reaches beyond slot 1");
+            "command 3 (absorb): part 0: weight: expected shape [2, 8, 4] but got [2, 4, 8]");
+  EXPECT_EQ(error([](Product &p) { part(p).mutable_output()->mutate_batch_stride(9); }),
+            "command 3 (absorb): part 0: output reaches beyond slot 1");
 }
 
 TEST(ManifestVerifier, Route) {
@@ -286,13 +291,166 @@ TEST(ManifestVerifier, Select) {
             "command 8 (select): expected kernel in [0, 1] but got -1");
 }
 
+TEST(ManifestVerifier, ProductOfParts) {
+  auto error = [](auto change) { return errorOfCommand<Product>(kTestParts, change); };
+  EXPECT_EQ(error([](Product &p) { part(p, 1).mutate_outputs(9); }),
+            "command 9 (parts): part 1: weight: expected shape [1, 9, 8] but got [1, 8, 8]");
+  EXPECT_EQ(error([](Product &p) { part(p, 1).mutate_outputs(0); }),
+            "command 9 (parts): part 1: expected outputs in [1, 2147483648] but got 0");
+  EXPECT_EQ(error([](Product &p) { part(p, 1).mutate_outputs(17); }),
+            "command 9 (parts): part 1: output reaches beyond slot 1");
+  EXPECT_EQ(error([](Product &p) { part(p, 1).mutate_weight(-1); }),
+            "command 9 (parts): part 1: expected weight in [0, 4] but got -1");
+  EXPECT_EQ(error([](Product &p) { part(p, 1).mutate_bias(4); }),
+            "command 9 (parts): part 1: bias: expected 8 elements but got 6");
+  EXPECT_EQ(error([](Product &p) {
+              part(p, 1).mutable_output()->mutable_base() = Argument(ArgumentKind::Slot, 4, 0);
+            }),
+            "command 9 (parts): part 1: output reaches beyond slot 4");
+}
+
+/// Drops a field of a table, and of all others with the same fields: they share one description.
+template <typename Table> void drop(Table &table, flatbuffers::voffset_t field) {
+  auto &raw = reinterpret_cast<flatbuffers::Table &>(table);
+  const uint8_t *vtable = raw.GetVTable();
+  auto *entry = const_cast<uint8_t *>(vtable + field);
+  flatbuffers::WriteScalar<flatbuffers::voffset_t>(entry, 0);
+}
+
+TEST(ManifestVerifier, MissingPieces) {
+  EXPECT_EQ(errorOfCommand<Product>(kTestParts, [](Product &p) { drop(p, Product::VT_PARTS); }),
+            "command 2 (linear): parts are missing");
+  EXPECT_EQ(errorOfCommand<Product>(kTestParts,
+                                    [](Product &p) { drop(part(p, 1), ProductPart::VT_OUTPUT); }),
+            "command 2 (linear): part 0: output: missing");
+  EXPECT_EQ(errorOfCommand<HeadAttention>(
+                kTestHeadAttention, [](HeadAttention &h) { drop(h, HeadAttention::VT_ATTENTION); }),
+            "command 13 (heads): attention is missing");
+  for (flatbuffers::voffset_t field : {HeadAttention::VT_ABSORB, HeadAttention::VT_EXPAND})
+    EXPECT_EQ(errorOfCommand<HeadAttention>(kTestHeadAttention,
+                                            [&](HeadAttention &h) { drop(h, field); }),
+              "");
+  EXPECT_EQ(errorOfCommand<GatedProduct>(kTestGatedProduct,
+                                         [](GatedProduct &p) { drop(p, GatedProduct::VT_ROWS); }),
+            "command 11 (gated): rows: missing");
+}
+
+TEST(ManifestVerifier, ProductWithResidual) {
+  auto error = [](auto change) { return errorOfCommand<Product>(kTestResidual, change); };
+  auto residual = [&](auto change) {
+    return error([&](Product &p) { change(*p.mutable_residual()); });
+  };
+  EXPECT_EQ(residual([](View &v) { v.mutate_row_stride(9); }),
+            "command 10 (residual): residual reaches beyond slot 0");
+  EXPECT_EQ(residual([](View &v) { v.mutate_row_stride(-1); }),
+            "command 10 (residual): expected residual in [0, 2147483648] but got -1");
+  EXPECT_EQ(residual([](View &v) { v.mutable_base().mutate_offset(4); }),
+            "command 10 (residual): residual reaches beyond slot 0");
+  EXPECT_EQ(residual([](View &v) { v.mutable_base() = Argument(ArgumentKind::Weight, 0, 0); }),
+            "command 10 (residual): residual: expected a slot");
+  EXPECT_EQ(residual([](View &v) { v = View(Argument(ArgumentKind::Slot, 1, 2), 8, 0); }),
+            "command 10 (residual): residual: expected an offset of whole elements");
+  // The list of parts begins with its length.
+  EXPECT_EQ(error([](Product &p) {
+              auto *count = reinterpret_cast<flatbuffers::uoffset_t *>(p.mutable_parts());
+              flatbuffers::WriteScalar<flatbuffers::uoffset_t>(count, 0);
+            }),
+            "command 10 (residual): expected the number of parts in [1, 64] but got 0");
+}
+
+TEST(ManifestVerifier, GatedProduct) {
+  auto error = [](auto change) { return errorOfCommand<GatedProduct>(kTestGatedProduct, change); };
+  EXPECT_EQ(error([](GatedProduct &p) { p.mutate_kernel(2); }),
+            "command 11 (gated): expected kernel in [0, 1] but got 2");
+  EXPECT_EQ(error([](GatedProduct &p) { p.mutate_kernel(-1); }),
+            "command 11 (gated): expected kernel in [0, 1] but got -1");
+  EXPECT_EQ(error([](GatedProduct &p) { p.mutate_gate(1); }),
+            "command 11 (gated): gate: expected shape [1, 8, 8] but got [8]");
+  EXPECT_EQ(error([](GatedProduct &p) { p.mutate_up(3); }),
+            "command 11 (gated): up: expected shape [1, 8, 8] but got [6, 8, 8]");
+  EXPECT_EQ(error([](GatedProduct &p) { p.mutate_up(5); }),
+            "command 11 (gated): expected up in [0, 4] but got 5");
+  EXPECT_EQ(error([](GatedProduct &p) { p.mutate_inputs(9); }),
+            "command 11 (gated): input reaches beyond slot 0");
+  EXPECT_EQ(error([](GatedProduct &p) { p.mutate_outputs(17); }),
+            "command 11 (gated): output reaches beyond slot 1");
+  EXPECT_EQ(error([](GatedProduct &p) { p.mutate_outputs(0); }),
+            "command 11 (gated): expected outputs in [1, 2147483648] but got 0");
+  EXPECT_EQ(error([](GatedProduct &p) { *p.mutable_rows() = Size(1, 1, 0); }),
+            "command 11 (gated): input reaches beyond slot 0");
+  EXPECT_EQ(error([](GatedProduct &p) { p.mutate_operands(ElementType::F16); }),
+            "command 11 (gated): expected operands in [0, 1] but got 2");
+}
+
+TEST(ManifestVerifier, GatedExperts) {
+  auto error = [](auto change) {
+    return errorOfCommand<GroupedProduct>(kTestGatedExperts, change);
+  };
+  EXPECT_EQ(error([](GroupedProduct &p) { p.mutate_kernel(-1); }),
+            "command 12 (gated experts): expected up and a kernel together");
+  EXPECT_EQ(error([](GroupedProduct &p) { p.mutate_up(-1); }),
+            "command 12 (gated experts): expected up and a kernel together");
+  EXPECT_EQ(error([](GroupedProduct &p) { p.mutate_kernel(2); }),
+            "command 12 (gated experts): expected kernel in [0, 1] but got 2");
+  EXPECT_EQ(error([](GroupedProduct &p) { p.mutate_up(0); }),
+            "command 12 (gated experts): up: expected shape [6, 8, 8] but got [1, 8, 8]");
+  EXPECT_EQ(error([](GroupedProduct &p) { p.mutate_up(-2); }),
+            "command 12 (gated experts): expected up in [0, 4] but got -2");
+}
+
+TEST(ManifestVerifier, HeadAttention) {
+  auto error = [](auto change) {
+    return errorOfCommand<HeadAttention>(kTestHeadAttention, change);
+  };
+  EXPECT_EQ(error([](HeadAttention &h) { h.mutate_heads(0); }),
+            "command 13 (heads): expected heads in [1, 2147483648] but got 0");
+  EXPECT_EQ(error([](HeadAttention &h) { h.mutate_heads(3); }),
+            "command 13 (heads): expected as many items of each head");
+  EXPECT_EQ(error([](HeadAttention &h) { h.mutate_heads(1); }),
+            "command 13 (heads): absorb: expected a matrix for each head");
+  EXPECT_EQ(error([](HeadAttention &h) { h.mutable_attention()->mutate_kernel(2); }),
+            "command 13 (heads): attention: expected kernel in [0, 1] but got 2");
+  EXPECT_EQ(error([](HeadAttention &h) {
+              const Argument &weight = *h.attention()->arguments()->Get(1);
+              const_cast<Argument &>(weight).mutate_offset(24);
+            }),
+            "command 13 (heads): attention: expected argument in [0, 23] but got 24");
+  EXPECT_EQ(
+      error([](HeadAttention &h) { *h.mutable_attention()->mutable_items() = Size(4, 0, 0); }),
+      "command 13 (heads): absorb: expected a row for each item of a head");
+  EXPECT_EQ(error([](HeadAttention &h) { *h.mutable_expand()->mutable_rows() = Size(0, 1, 0); }),
+            "command 13 (heads): expand: expected a row for each item of a head");
+  EXPECT_EQ(error([](HeadAttention &h) { *h.mutable_absorb()->mutable_rows() = Size(2, 0, 0); }),
+            "command 13 (heads): absorb: input reaches beyond slot 0");
+  EXPECT_EQ(error([](HeadAttention &h) { part(*h.mutable_expand()).mutate_weight(0); }),
+            "command 13 (heads): expand: part 0: weight: expected shape [2, 4, 8] but got "
+            "[1, 8, 8]");
+  EXPECT_EQ(error([](HeadAttention &h) { part(*h.mutable_expand()).mutate_bias(1); }),
+            "command 13 (heads): expand: expected no bias");
+  // Products of other commands in the place of `absorb`.
+  auto absorbed = [](uint32_t command) {
+    return errorAfter([&](Manifest &m) {
+      auto table = [&](uint32_t index) {
+        return static_cast<uint8_t *>(
+            m.mutable_commands()->GetMutableObject(index)->mutable_command());
+      };
+      uint8_t *heads = table(kTestHeadAttention);
+      reinterpret_cast<flatbuffers::Table *>(heads)->SetPointer(HeadAttention::VT_ABSORB,
+                                                                table(command));
+    });
+  };
+  EXPECT_EQ(absorbed(kTestParts), "command 13 (heads): absorb: expected one part");
+  EXPECT_EQ(absorbed(kTestResidual), "command 13 (heads): absorb: expected no residual");
+  EXPECT_EQ(absorbed(kTestProduct), "command 13 (heads): absorb: expected no bias");
+}
+
 TEST(ManifestVerifier, UnknownCommand) {
   EXPECT_EQ(errorAfter([](Manifest &m) {
               CommandEntry *entry = m.mutable_commands()->GetMutableObject(0);
               reinterpret_cast<flatbuffers::Table *>(entry)->SetField<uint8_t>(
-                  CommandEntry::VT_COMMAND_TYPE, 8, 0);
+                  CommandEntry::VT_COMMAND_TYPE, 10, 0);
             }),
-            "command 0 (rope): unknown kind of command 8");
+            "command 0 (rope): unknown kind of command 10");
 }
 
 TEST(ManifestVerifier, Variants) {

@@ -30,6 +30,28 @@ static void requireWithin(const package::Manifest &manifest, const package::View
   require(view.base().offset() >= 0 && view.base().offset() + 4 * last <= bytes);
 }
 
+static void requireWithin(const package::Manifest &manifest, const package::Product &product,
+                          int64_t tokens, int64_t wanted) {
+  int64_t rows = evaluate(*product.rows(), tokens, wanted), batch = product.batch();
+  requireWithin(manifest, *product.input(), rows, batch, product.inputs(), tokens, wanted);
+  for (const package::ProductPart *part : *product.parts()) {
+    requireWithin(manifest, *part->output(), rows, batch, part->outputs(), tokens, wanted);
+    if (product.residual())
+      requireWithin(manifest, *product.residual(), rows, batch, part->outputs(), tokens, wanted);
+  }
+}
+
+static void requireWithin(const package::Manifest &manifest,
+                          const package::HeadAttention &attention, int64_t tokens, int64_t wanted) {
+  int64_t items = evaluate(*attention.attention()->items(), tokens, wanted);
+  for (const package::Product *product : {attention.absorb(), attention.expand()})
+    if (product) {
+      require(product->batch() == attention.heads());
+      require(evaluate(*product->rows(), tokens, wanted) * attention.heads() == items);
+      requireWithin(manifest, *product, tokens, wanted);
+    }
+}
+
 /// What an executor would touch in some steps.
 static void walk(const Package &package) {
   const package::Manifest &manifest = package.manifest();
@@ -37,14 +59,17 @@ static void walk(const Package &package) {
   for (auto [tokens, wanted] : kSteps) {
     requireWithin(manifest, *manifest.logits(), wanted, 1, manifest.vocabulary_size(), tokens,
                   wanted);
-    for (const package::CommandEntry *entry : *manifest.commands())
-      if (const package::Product *product = entry->command_as_Product()) {
+    for (const package::CommandEntry *entry : *manifest.commands()) {
+      if (const package::Product *product = entry->command_as_Product())
+        requireWithin(manifest, *product, tokens, wanted);
+      if (const package::HeadAttention *attention = entry->command_as_HeadAttention())
+        requireWithin(manifest, *attention, tokens, wanted);
+      if (const package::GatedProduct *product = entry->command_as_GatedProduct()) {
         int64_t rows = evaluate(*product->rows(), tokens, wanted);
-        requireWithin(manifest, *product->input(), rows, product->batch(), product->inputs(),
-                      tokens, wanted);
-        requireWithin(manifest, *product->output(), rows, product->batch(), product->outputs(),
-                      tokens, wanted);
+        requireWithin(manifest, *product->input(), rows, 1, product->inputs(), tokens, wanted);
+        requireWithin(manifest, *product->output(), rows, 1, product->outputs(), tokens, wanted);
       }
+    }
   }
   for (const package::Variant *variant : *manifest.variants())
     require(!package.blob(*variant->object()).empty());

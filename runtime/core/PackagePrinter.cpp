@@ -167,6 +167,12 @@ private:
     case package::Command::Select:
       content = describe(*entry.command_as_Select());
       break;
+    case package::Command::GatedProduct:
+      content = describe(*entry.command_as_GatedProduct());
+      break;
+    case package::Command::HeadAttention:
+      content = describe(*entry.command_as_HeadAttention());
+      break;
     case package::Command::NONE:
       break;
     }
@@ -193,12 +199,33 @@ private:
   }
 
   std::string describe(const package::Product &product) {
-    return "(" + view(*product.input()) + ") x " + weight(product.weight()) +
-           (product.transposed() ? " transposed" : "") +
-           (product.bias() < 0 ? "" : " + " + weight(product.bias())) + " to (" +
-           view(*product.output()) + "), rows " + text(*product.rows()) + ", batch " +
-           text(product.batch()) + ", " + text(product.inputs()) + " to " +
-           text(product.outputs()) + ", operands " + text(product.operands());
+    std::string parts, outputs;
+    for (const package::ProductPart *part : *product.parts()) {
+      parts += (parts.empty() ? " x " : ", x ") + weight(part->weight()) +
+               (product.transposed() ? " transposed" : "") +
+               (part->bias() < 0 ? "" : " + " + weight(part->bias())) +
+               (product.residual() ? " + (" + view(*product.residual()) + ")" : "") + " to (" +
+               view(*part->output()) + ")";
+      outputs += (outputs.empty() ? "" : " and ") + text(part->outputs());
+    }
+    return "(" + view(*product.input()) + ")" + parts + ", rows " + text(*product.rows()) +
+           ", batch " + text(product.batch()) + ", " + text(product.inputs()) + " to " + outputs +
+           ", operands " + text(product.operands());
+  }
+
+  std::string describe(const package::GatedProduct &product) {
+    return "(" + view(*product.input()) + ") x " + weight(product.gate()) + " gates " +
+           weight(product.up()) + " by " + kernel(product.kernel()) + " to (" +
+           view(*product.output()) + "), rows " + text(*product.rows()) + ", " +
+           text(product.inputs()) + " to " + text(product.outputs()) + ", operands " +
+           text(product.operands());
+  }
+
+  std::string describe(const package::HeadAttention &attention) {
+    return text(attention.heads()) +
+           " heads: " + (attention.absorb() ? describe(*attention.absorb()) + "; then " : "") +
+           describe(*attention.attention()) +
+           (attention.expand() ? "; then " + describe(*attention.expand()) : "");
   }
 
   std::string describe(const package::GroupByExpert &group) {
@@ -209,11 +236,14 @@ private:
 
   std::string describe(const package::GroupedProduct &product) {
     return "(" + view(*product.input()) + (product.gather() ? " gathered" : "") + ") x " +
-           weight(product.weight()) + " to (" + view(*product.output()) + "), order " +
-           argument(*product.order()) + ", offsets " + argument(*product.offsets()) + ", " +
-           text(product.experts_per_token()) + " of " + text(product.expert_count()) +
-           " experts, " + text(product.inputs()) + " to " + text(product.outputs()) +
-           ", operands " + text(product.operands());
+           weight(product.weight()) +
+           (product.up() < 0
+                ? ""
+                : " gates " + weight(product.up()) + " by " + kernel(product.kernel())) +
+           " to (" + view(*product.output()) + "), order " + argument(*product.order()) +
+           ", offsets " + argument(*product.offsets()) + ", " + text(product.experts_per_token()) +
+           " of " + text(product.expert_count()) + " experts, " + text(product.inputs()) + " to " +
+           text(product.outputs()) + ", operands " + text(product.operands());
   }
 
   std::string describe(const package::Route &route) {

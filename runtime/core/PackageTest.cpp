@@ -221,6 +221,11 @@ command 5 (group): GroupByExpert slot 2 to order slot 3, rank slot 3, offsets sl
 command 6 (gate): GroupedProduct (slot 0 by 8 gathered) x weight 3 to (slot 1 by 8), order slot 3, offsets slot 4, 2 of 6 experts, 8 to 8, operands bf16
 command 7 (down): GroupedProduct (slot 1 by 8) x weight 3 to (slot 1 by 8), order slot 3, offsets slot 4, 2 of 6 experts, 8 to 8, operands bf16
 command 8 (select): Select 0: scores_0 of query (slot 0 by 8), head weights (slot 0 by 2), cache 1 to slot 2, k 3
+command 9 (parts): Product (slot 0 by 8) x weight 0 to (slot 1 by 8), x weight 0 + weight 1 to (slot 1 by 8), rows tokens, batch 1, 8 to 8 and 8, operands bf16
+command 10 (residual): Product (slot 1 by 8) x weight 0 + (slot 0 by 8) to (slot 0 by 8), rows tokens, batch 1, 8 to 8, operands bf16
+command 11 (gated): GatedProduct (slot 0 by 8) x weight 0 gates weight 0 by norm to (slot 1 by 8), rows tokens, 8 to 8, operands bf16
+command 12 (gated experts): GroupedProduct (slot 0 by 8 gathered) x weight 3 gates weight 3 by norm to (slot 1 by 8), order slot 3, offsets slot 4, 2 of 6 experts, 8 to 8, operands bf16
+command 13 (heads): HeadAttention 2 heads: (slot 0 by 8, 4) x weight 2 transposed to (slot 1 by 16, 8), rows tokens, batch 2, 4 to 8, operands f32; then norm(slot 1, weight 4) over 2 x tokens, grain 1; then (slot 1 by 16, 8) x weight 2 to (slot 0 by 8, 4), rows tokens, batch 2, 8 to 4, operands f32
 logits: slot 5 by 10
 )");
 }

@@ -88,15 +88,24 @@ Offset<flatbuffers::Vector<Offset<CommandEntry>>> Builder::makeCommands() {
                                   Argument(ArgumentKind::Cache, 0, 0),
                                   Argument(ArgumentKind::Step, int32_t(StepArray::Positions), 0)};
   add(Command::Launch, CreateLaunchDirect(builder_, 0, &arguments, &tokens, 4), "norm");
-  add(Command::Product,
-      CreateProduct(builder_, &hidden, kMatrix, kBias, &wide, &tokens, 1, kHidden, kHidden, false,
-                    ElementType::BF16),
-      "linear");
+  auto part = [&](int32_t weight, int32_t bias, const View &output) {
+    return CreateProductPart(builder_, weight, bias, &output, kHidden);
+  };
+  auto product = [&](const View &input, const std::vector<Offset<ProductPart>> &parts,
+                     const View *residual = nullptr) {
+    return CreateProductDirect(builder_, &input, &parts, residual, &tokens, 1, kHidden, false,
+                               ElementType::BF16);
+  };
+  add(Command::Product, product(hidden, {part(kMatrix, kBias, wide)}), "linear");
   const View perHead = view(kWideSlot, kHeads * kHidden, kHidden);
-  add(Command::Product,
-      CreateProduct(builder_, &heads, kHeadPart, -1, &perHead, &tokens, kHeads, kWidth, kHidden,
-                    true, ElementType::F32),
-      "absorb");
+  auto headProduct = [&](const View &input, const View &output, int64_t inputs, int64_t outputs,
+                         bool transposed) {
+    std::vector<Offset<ProductPart>> parts{
+        CreateProductPart(builder_, kHeadPart, -1, &output, outputs)};
+    return CreateProductDirect(builder_, &input, &parts, nullptr, &tokens, kHeads, inputs,
+                               transposed, ElementType::F32);
+  };
+  add(Command::Product, headProduct(heads, perHead, kWidth, kHidden, true), "absorb");
   add(Command::Route,
       CreateRoute(builder_, &experts, kCorrection, &chosen, &weights, kExperts, kPerToken,
                   Scoring::Sigmoid, 2, 1, GroupScore::TopTwoSum, true, 2.5, 0),
@@ -107,12 +116,31 @@ Offset<flatbuffers::Vector<Offset<CommandEntry>>> Builder::makeCommands() {
   for (bool gather : {true, false})
     add(Command::GroupedProduct,
         CreateGroupedProduct(builder_, gather ? &hidden : &wide, &order, &offsets, gather, kStack,
-                             &wide, kPerToken, kExperts, kHidden, kHidden, ElementType::BF16),
+                             -1, -1, &wide, kPerToken, kExperts, kHidden, kHidden,
+                             ElementType::BF16),
         gather ? "gate" : "down");
   const View headWeights = view(kHiddenSlot, kHeads);
   const Argument rows = slot(kExpertsSlot);
   add(Command::Select, CreateSelect(builder_, 1, &hidden, &headWeights, 1, &rows, kRows, 0),
       "select");
+  add(Command::Product, product(hidden, {part(kMatrix, -1, wide), part(kMatrix, kBias, wide)}),
+      "parts");
+  add(Command::Product, product(wide, {part(kMatrix, -1, hidden)}, &hidden), "residual");
+  add(Command::GatedProduct,
+      CreateGatedProduct(builder_, &hidden, kMatrix, kMatrix, 0, &wide, &tokens, kHidden, kHidden,
+                         ElementType::BF16),
+      "gated");
+  add(Command::GroupedProduct,
+      CreateGroupedProduct(builder_, &hidden, &order, &offsets, true, kStack, kStack, 0, &wide,
+                           kPerToken, kExperts, kHidden, kHidden, ElementType::BF16),
+      "gated experts");
+  auto absorb = headProduct(heads, perHead, kWidth, kHidden, true);
+  auto expand = headProduct(perHead, heads, kHidden, kWidth, false);
+  const Size items(kHeads, 0, 0);
+  std::vector<Argument> attended{slot(kWideSlot), Argument(ArgumentKind::Weight, kCorrection, 0)};
+  auto attention = CreateLaunchDirect(builder_, 0, &attended, &items, 1);
+  add(Command::HeadAttention, CreateHeadAttention(builder_, absorb, attention, expand, kHeads),
+      "heads");
   return builder_.CreateVector(entries);
 }
 
@@ -163,7 +191,8 @@ PackageContent makeClockContent(int64_t vocabulary) {
   const View logits(Argument(ArgumentKind::Slot, 1, 0), vocabulary, 0);
   std::vector<double> frequencies{kTurn / double(vocabulary)};
   auto rope = CreateRopeTableDirect(builder, &angles, &frequencies, 1);
-  auto product = CreateProduct(builder, &angles, 0, -1, &logits, &tokens, 1, 2, vocabulary);
+  std::vector<Offset<ProductPart>> parts{CreateProductPart(builder, 0, -1, &logits, vocabulary)};
+  auto product = CreateProductDirect(builder, &angles, &parts, nullptr, &tokens, 1, 2);
   std::vector<Offset<CommandEntry>> commands{
       CreateCommandEntryDirect(builder, Command::RopeTable, rope.Union(), "angles"),
       CreateCommandEntryDirect(builder, Command::Product, product.Union(), "logits")};

@@ -28,6 +28,11 @@ enum TestCommand : uint32_t {
   kTestGatheredProduct,
   kTestGroupedProduct,
   kTestSelect,
+  kTestParts,
+  kTestResidual,
+  kTestGatedProduct,
+  kTestGatedExperts,
+  kTestHeadAttention,
 };
 
 /// A model that any CPU runs, without kernels: the next token after position p is p mod vocabulary,

@@ -74,6 +74,8 @@ public:
 std::unique_ptr<Command> makeCommand(const package::Launch &table, const Program &program);
 std::unique_ptr<Command> makeCommand(const package::RopeTable &table, const Program &program);
 std::unique_ptr<Command> makeCommand(const package::Product &table, const Program &program);
+std::unique_ptr<Command> makeCommand(const package::GatedProduct &table, const Program &program);
+std::unique_ptr<Command> makeCommand(const package::HeadAttention &table, const Program &program);
 std::unique_ptr<Command> makeCommand(const package::GroupByExpert &table, const Program &program);
 std::unique_ptr<Command> makeCommand(const package::GroupedProduct &table, const Program &program);
 std::unique_ptr<Command> makeCommand(const package::Route &table, const Program &program);

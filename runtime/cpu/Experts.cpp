@@ -1,8 +1,9 @@
 //===- Experts.cpp - Products of the rows that were routed to experts -----===//
 #include "strata/runtime/cpu/Command.h"
-#include "strata/runtime/cpu/RowProduct.h"
+#include "strata/runtime/cpu/GatedRows.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace strata::rt {
 
@@ -47,17 +48,21 @@ private:
 class GroupedProductCommand : public Command {
 public:
   GroupedProductCommand(const package::GroupedProduct &table, const Program &program)
-      : table_(table), product_(program.weights.bound(table.weight()), false,
-                                static_cast<strata::ElementType>(table.operands())) {}
+      : table_(table), product_(product(table.weight(), program)) {
+    if (table.up() >= 0)
+      gated_.emplace(product_, product(table.up(), program),
+                     program.kernels.kernel(table.kernel()));
+  }
 
-  uint64_t scratchBytes() const override { return product_.scratchBytes(); }
+  uint64_t scratchBytes() const override {
+    return gated_ ? gated_->scratchBytes() : product_.scratchBytes();
+  }
 
   Status run(StepState &state) override {
-    Rows input(state, *table_.input()), output(state, *table_.output());
     const int32_t *order = state.array<int32_t>(*table_.order());
     const int32_t *offsets = state.array<int32_t>(*table_.offsets());
-    int64_t perToken = table_.experts_per_token();
-    if (Status status = checkGroups(order, offsets, state.tokens() * perToken); !status.ok())
+    if (Status status = checkGroups(order, offsets, state.tokens() * table_.experts_per_token());
+        !status.ok())
       return status;
 
     busy_.clear();
@@ -66,22 +71,17 @@ public:
         busy_.push_back(e);
     int64_t outputBlocks = product_.outputBlocks();
     std::atomic<bool> failed{false};
-    state.pool.parallelFor(
-        int64_t(busy_.size()) * outputBlocks, 1, [&](int64_t begin, int64_t end, int thread) {
-          for (int64_t item = begin; item < end; ++item) {
-            int64_t expert = busy_[size_t(item / outputBlocks)];
-            int64_t first = offsets[expert];
-            bool done = product_.run(
-                expert, item % outputBlocks, offsets[expert + 1] - first,
-                [&](int64_t i) {
-                  return input.row(table_.gather() ? order[first + i] / perToken : first + i);
-                },
-                [&](int64_t i) { return output.row(first + i); }, nullptr,
-                state.threadScratch(thread));
-            if (!done)
-              failed = true;
-          }
-        });
+    state.pool.parallelFor(int64_t(busy_.size()) * outputBlocks, 1,
+                           [&](int64_t begin, int64_t end, int thread) {
+                             int64_t loaded = -1; // the expert whose rows are gathered
+                             for (int64_t item = begin; item < end; ++item) {
+                               int64_t expert = busy_[size_t(item / outputBlocks)];
+                               if (!runItem(state, expert, item % outputBlocks, loaded == expert,
+                                            state.threadScratch(thread)))
+                                 failed = true;
+                               loaded = expert;
+                             }
+                           });
     return failed ? productFailed() : Status::success();
   }
 
@@ -99,9 +99,36 @@ private:
                                                    std::to_string(experts) + " experts");
   }
 
+  RowProduct product(int32_t weight, const Program &program) const {
+    return {program.weights.bound(weight), false,
+            static_cast<strata::ElementType>(table_.operands())};
+  }
+
+  /// One output block of an expert's rows, gathered by the last item of this thread or not yet.
+  bool runItem(const StepState &state, int64_t expert, int64_t outputBlock, bool isLastExpert,
+               std::byte *scratch) const {
+    Rows input(state, *table_.input()), output(state, *table_.output());
+    const int32_t *order = state.array<int32_t>(*table_.order());
+    const int32_t *offsets = state.array<int32_t>(*table_.offsets());
+    int64_t first = offsets[expert], count = offsets[expert + 1] - first;
+    bool areLoaded = isLastExpert && count <= product_.blockRows();
+    auto inputRow = [&](int64_t i) {
+      return input.row(table_.gather() ? order[first + i] / table_.experts_per_token() : first + i);
+    };
+    auto outputRow = [&](int64_t i) { return output.row(first + i); };
+    if (gated_)
+      return gated_->run(expert, outputBlock, count, inputRow, outputRow, scratch, areLoaded);
+    auto store = [&](int64_t i, const float *sums) {
+      std::copy_n(sums, product_.blockWidth(outputBlock),
+                  outputRow(i) + product_.firstOutput(outputBlock));
+    };
+    return product_.run(expert, outputBlock, count, inputRow, store, scratch, areLoaded);
+  }
+
   const package::GroupedProduct &table_;
-  RowProduct product_;
-  std::vector<int64_t> busy_; ///< experts that have rows
+  RowProduct product_;             ///< of `weight`
+  std::optional<GatedRows> gated_; ///< where there is `up`
+  std::vector<int64_t> busy_;      ///< experts that have rows
 };
 
 } // namespace

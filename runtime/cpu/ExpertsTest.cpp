@@ -48,11 +48,13 @@ struct ExpertModel {
     int32_t secondWeight = model.weight("e.{0..4}.down", {kExperts, kWidth, kWidth}, second);
     model.add(Command::GroupedProduct,
               CreateGroupedProduct(builder, &rows, &orderArgument, &offsetsArgument, true,
-                                   stackWeight, &upRows, kPerToken, kExperts, kWidth, kWidth),
+                                   stackWeight, -1, -1, &upRows, kPerToken, kExperts, kWidth,
+                                   kWidth),
               "up");
     model.add(Command::GroupedProduct,
               CreateGroupedProduct(builder, &upRows, &orderArgument, &offsetsArgument, false,
-                                   secondWeight, &downRows, kPerToken, kExperts, kWidth, kWidth),
+                                   secondWeight, -1, -1, &downRows, kPerToken, kExperts, kWidth,
+                                   kWidth),
               "down");
     if (output == Output::FirstProduct || output == Output::SecondProduct) {
       model.setLogits(output == Output::FirstProduct ? up : down);

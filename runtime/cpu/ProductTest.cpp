@@ -28,6 +28,18 @@ std::vector<float> run(TestModel &model, const std::vector<int32_t> &tokens, int
   return logits;
 }
 
+/// A product of one weight.
+flatbuffers::Offset<package::Product> createProduct(TestModel &model, const package::View &input,
+                                                    int32_t weight, int32_t bias,
+                                                    const package::View &output, package::Size rows,
+                                                    int64_t batch, int64_t inputs, int64_t outputs,
+                                                    bool transposed = false) {
+  std::vector<flatbuffers::Offset<package::ProductPart>> parts{
+      package::CreateProductPart(model.builder, weight, bias, &output, outputs)};
+  return package::CreateProductDirect(model.builder, &input, &parts, nullptr, &rows, batch, inputs,
+                                      transposed);
+}
+
 // Two heads of 16, each with its own matrix [8, 16], then back with the same matrices transposed.
 TEST(Product, HeadsHaveTheirOwnMatricesAndStrides) {
   std::vector<float> table = randomValues(32 * kWidth, 1), w = randomValues(2 * 8 * 16, 2);
@@ -42,13 +54,10 @@ TEST(Product, HeadsHaveTheirOwnMatricesAndStrides) {
   package::View output = TestModel::view(wide, kWidth, 16);
   package::Size tokens(1, 0, 0);
   model.add(package::Command::Product,
-            package::CreateProduct(model.builder, &input, weight, biasWeight, &middle, &tokens, 2,
-                                   16, 8, false),
+            createProduct(model, input, weight, biasWeight, middle, tokens, 2, 16, 8, false),
             "down");
-  model.add(
-      package::Command::Product,
-      package::CreateProduct(model.builder, &middle, weight, -1, &output, &tokens, 2, 8, 16, true),
-      "up");
+  model.add(package::Command::Product,
+            createProduct(model, middle, weight, -1, output, tokens, 2, 8, 16, true), "up");
   model.setLogits(wide);
   std::vector<int32_t> ids = {3, 31, 0, 7, 7, 12, 30, 1, 2, 9, 11};
   std::vector<float> logits = run(model, ids, 2);
@@ -85,9 +94,7 @@ TEST(Product, RowsOfWantedTokensOnly) {
   package::View input = TestModel::view(hidden, kWidth), output = TestModel::view(product, kWidth);
   package::Size wanted(0, 1, 0);
   model.add(package::Command::Product,
-            package::CreateProduct(model.builder, &input, weight, -1, &output, &wanted, 1, kWidth,
-                                   kWidth),
-            "product");
+            createProduct(model, input, weight, -1, output, wanted, 1, kWidth, kWidth), "product");
   model.setLogits(product);
   ExecutorOptions options;
   options.maxTokens = 8;

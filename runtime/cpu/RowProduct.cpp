@@ -140,8 +140,16 @@ static int64_t paddedFloats(int64_t count) { return (count + 15) / 16 * 16; }
 
 size_t RowProduct::scratchBytes() const {
   return sizeof(float) *
-         size_t(paddedFloats(inputs_ * blockOutputs_) + paddedFloats(inputs_ * blockRows()) +
+         size_t(paddedFloats(inputs_ * blockRows()) + paddedFloats(inputs_ * blockOutputs_) +
                 paddedFloats(blockOutputs_ * blockRows()));
+}
+
+RowProduct::Room RowProduct::room(std::byte *scratch) const {
+  Room room;
+  room.rows = reinterpret_cast<float *>(scratch);
+  room.weights = room.rows + paddedFloats(inputs_ * blockRows());
+  room.sums = room.weights + paddedFloats(inputs_ * blockOutputs_);
+  return room;
 }
 
 /// A checkpoint may hold f32 values at any address.
@@ -151,45 +159,31 @@ bool RowProduct::usedInPlace(int64_t member) const {
          reinterpret_cast<uintptr_t>(weight_->row(member, 0)) % alignof(float) == 0;
 }
 
-RowProduct::Block RowProduct::openBlock(int64_t member, int64_t outputBlock,
-                                        std::byte *scratch) const {
-  Block block;
-  block.firstOutput = outputBlock * blockOutputs_;
-  block.shape = {inputs_, std::min(blockOutputs_, outputs_ - block.firstOutput), transposed_};
-  float *converted = reinterpret_cast<float *>(scratch);
-  block.x = converted + paddedFloats(inputs_ * blockOutputs_);
-  block.c = block.x + paddedFloats(inputs_ * blockRows());
-  int64_t firstRow = transposed_ ? 0 : block.firstOutput;
-  if (usedInPlace(member)) {
-    block.weight = reinterpret_cast<const float *>(weight_->row(member, firstRow));
-    return block;
-  }
-  block.weight = converted;
-  weight_->readRows(member, firstRow, transposed_ ? inputs_ : block.shape.outputs, converted);
+const float *RowProduct::loadWeights(int64_t member, int64_t outputBlock, const Room &room) const {
+  int64_t firstRow = transposed_ ? 0 : firstOutput(outputBlock);
+  if (usedInPlace(member))
+    return reinterpret_cast<const float *>(weight_->row(member, firstRow));
+  int64_t width = blockWidth(outputBlock);
+  weight_->readRows(member, firstRow, transposed_ ? inputs_ : width, room.weights);
   if (roundWeights_)
-    roundValuesToBF16(converted, inputs_ * block.shape.outputs);
-  return block;
+    roundValuesToBF16(room.weights, inputs_ * width);
+  return room.weights;
 }
 
-void RowProduct::loadRow(const Block &block, int64_t place, const float *input) const {
-  float *row = block.x + place * inputs_;
+void RowProduct::loadRow(const float *input, float *row) const {
   std::copy(input, input + inputs_, row);
   if (roundInputs_)
     roundValuesToBF16(row, inputs_);
 }
 
-bool RowProduct::multiply(const Block &block, int64_t count) const {
-  // Places without a row hold zeros, so that nothing depends on what was there.
-  std::fill(block.x + count * inputs_, block.x + blockRows() * inputs_, 0.0f);
-  return multiplyBlock(block.shape, libraryRows_, block.x, block.weight, block.c);
+/// Places without a row hold zeros, so that nothing depends on what was there.
+void RowProduct::clearRows(int64_t first, const Room &room) const {
+  std::fill(room.rows + first * inputs_, room.rows + blockRows() * inputs_, 0.0f);
 }
 
-void RowProduct::storeRow(const Block &block, int64_t place, const float *bias,
-                          float *output) const {
-  const float *row = block.c + place * block.shape.outputs;
-  output += block.firstOutput;
-  for (int64_t m = 0; m < block.shape.outputs; ++m)
-    output[m] = bias ? bias[block.firstOutput + m] + row[m] : row[m];
+bool RowProduct::multiply(int64_t outputBlock, const float *weights, const Room &room) const {
+  return multiplyBlock({inputs_, blockWidth(outputBlock), transposed_}, libraryRows_, room.rows,
+                       weights, room.sums);
 }
 
 } // namespace strata::rt

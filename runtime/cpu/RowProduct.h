@@ -71,41 +71,63 @@ public:
   int64_t blockRows() const { return libraryRows_ == 0 ? 1 : libraryRows_; }
   /// Outputs are computed in blocks, each by one call of `run`.
   int64_t outputBlocks() const { return (outputs_ + blockOutputs_ - 1) / blockOutputs_; }
-  /// What a thread needs for `run`, aligned to 64 bytes.
-  size_t scratchBytes() const;
+  /// Outputs [firstOutput(i), firstOutput(i) + blockWidth(i)) are those of output block i.
+  int64_t firstOutput(int64_t outputBlock) const { return outputBlock * blockOutputs_; }
+  int64_t blockWidth(int64_t outputBlock) const {
+    return std::min(blockOutputs_, outputs_ - firstOutput(outputBlock));
+  }
 
-  /// Computes one output block of `rows` rows: outputRow(i)[m] = bias[m] + Σ_k inputRow(i)[k] ×
-  /// w[m, k] with the matrix of `member`. Pointers are to whole rows; `bias` (all outputs) may be
-  /// null. False if the library has no memory.
-  template <typename InputRow, typename OutputRow>
-  bool run(int64_t member, int64_t outputBlock, int64_t rows, InputRow inputRow,
-           OutputRow outputRow, const float *bias, std::byte *scratch) const {
-    Block block = openBlock(member, outputBlock, scratch);
+  /// Where a thread computes.
+  struct Room {
+    float *rows;    ///< [blockRows, inputs]
+    float *weights; ///< an output block's, when they are converted
+    float *sums;    ///< [blockRows, width of the output block]
+  };
+  /// What a thread needs, aligned to 64 bytes. `rows` lie first, so that products of one number of
+  /// inputs find them at one place.
+  size_t scratchBytes() const;
+  Room room(std::byte *scratch) const;
+
+  // The steps of `run`.
+
+  /// The weights of an output block, rounded: in place or converted into `room`.
+  const float *loadWeights(int64_t member, int64_t outputBlock, const Room &room) const;
+  /// Gathers `count` rows, at most `blockRows`, and rounds them.
+  template <typename InputRow>
+  void loadRows(int64_t count, InputRow inputRow, const Room &room) const {
+    for (int64_t i = 0; i < count; ++i)
+      loadRow(inputRow(i), room.rows + i * inputs_);
+    clearRows(count, room);
+  }
+  /// room.sums = loaded rows × `weights`. False if the library has no memory.
+  bool multiply(int64_t outputBlock, const float *weights, const Room &room) const;
+
+  /// Computes one output block of `rows` rows with the matrix of `member`, and calls
+  /// store(i, sums) for each row i: sums[j] = Σ_k inputRow(i)[k] × w[firstOutput + j, k], an array
+  /// of the block's width. With `areLoaded` the rows, at most `blockRows`, are those of the last
+  /// call with this scratch, perhaps of another product with as many inputs and block rows and the
+  /// same operands. False if the library has no memory.
+  template <typename InputRow, typename Store>
+  bool run(int64_t member, int64_t outputBlock, int64_t rows, InputRow inputRow, Store store,
+           std::byte *scratch, bool areLoaded = false) const {
+    Room place = room(scratch);
+    const float *weights = loadWeights(member, outputBlock, place);
     for (int64_t first = 0; first < rows; first += blockRows()) {
       int64_t count = std::min(blockRows(), rows - first);
-      for (int64_t i = 0; i < count; ++i)
-        loadRow(block, i, inputRow(first + i));
-      if (!multiply(block, count))
+      if (!areLoaded)
+        loadRows(count, [&](int64_t i) { return inputRow(first + i); }, place);
+      if (!multiply(outputBlock, weights, place))
         return false;
       for (int64_t i = 0; i < count; ++i)
-        storeRow(block, i, bias, outputRow(first + i));
+        store(first + i, place.sums + i * blockWidth(outputBlock));
     }
     return true;
   }
 
 private:
-  struct Block {
-    BlockShape shape;
-    int64_t firstOutput;
-    const float *weight;
-    float *x, *c;
-  };
-
   bool usedInPlace(int64_t member) const;
-  Block openBlock(int64_t member, int64_t outputBlock, std::byte *scratch) const;
-  void loadRow(const Block &block, int64_t place, const float *input) const;
-  bool multiply(const Block &block, int64_t count) const;
-  void storeRow(const Block &block, int64_t place, const float *bias, float *output) const;
+  void loadRow(const float *input, float *row) const;
+  void clearRows(int64_t first, const Room &room) const;
 
   const BoundWeight *weight_;
   int64_t inputs_, outputs_, blockOutputs_, libraryRows_;

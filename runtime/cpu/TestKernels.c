@@ -59,11 +59,43 @@ void sum_visible(void *const *arguments, int64_t begin, int64_t end) {
   }
 }
 
-/* The score of a position is the second entry of its record, times the query's first and the first head weight. */
+/* The score of a position is the second entry of its record, times the query's first and the first
+ * head weight. */
 void scores(void *const *arguments, int64_t begin, int64_t end) {
   const float *query = arguments[0], *weights = arguments[1], *cache = arguments[2];
   const int32_t *pages = arguments[3];
   float *output = arguments[4];
   for (int64_t s = begin; s < end; ++s)
     output[s - begin] = query[0] * cache[record(pages, s) * WIDTH + 1] * weights[0];
+}
+
+/* Element by element: gate, up → up × gate / (1 + |gate|). */
+void gate(void *const *arguments, int64_t begin, int64_t end) {
+  const float *gate = arguments[0], *up = arguments[1];
+  float *output = arguments[2];
+  for (int64_t i = begin; i < end; ++i)
+    output[i] = up[i] * (gate[i] / (1 + (gate[i] < 0 ? -gate[i] : gate[i])));
+}
+
+/* Element by element: the sum of two arrays. */
+void add(void *const *arguments, int64_t begin, int64_t end) {
+  const float *a = arguments[0], *b = arguments[1];
+  float *output = arguments[2];
+  for (int64_t i = begin; i < end; ++i)
+    output[i] = a[i] + b[i];
+}
+
+/* In the place of attention with 4 heads of 24: query, positions, a weight [4] → f32 [tokens, 4,
+ * 24]. */
+void attend(void *const *arguments, int64_t begin, int64_t end) {
+  enum { HEADS = 4, HEAD_WIDTH = 24 };
+  const float *query = arguments[0], *sinks = arguments[2];
+  const int32_t *positions = arguments[1];
+  float *output = arguments[3];
+  for (int64_t item = begin; item < end; ++item)
+    for (int i = 0; i < HEAD_WIDTH; ++i) {
+      float value = query[item * HEAD_WIDTH + i];
+      output[item * HEAD_WIDTH + i] =
+          value * value + sinks[item % HEADS] * (float)positions[item / HEADS];
+    }
 }

@@ -66,13 +66,18 @@ public:
   /// are wanted. The vocabulary must be at most 32; without a call logits are what was in memory.
   void setLogits(int32_t rowsSlot);
 
+  /// Makes a slot's rows the logits, for steps that want all of their tokens: [tokens, vocabulary],
+  /// f32. The vocabulary must be at least 32.
+  void useAsLogits(int32_t slot) { logitsSlot_ = slot; }
+
+  /// The number of a kernel of TestKernels.c, for tables that name one.
+  int32_t kernelNumber(const std::string &kernel);
+
   /// The executor for what was added; it lives no longer than the model. May be called again with
   /// other options.
   Expected<std::unique_ptr<Executor>> finish(ExecutorOptions options);
 
 private:
-  int32_t kernelNumber(const std::string &kernel);
-
   int64_t vocabulary_;
   std::vector<flatbuffers::Offset<package::Slot>> slots_;
   std::vector<flatbuffers::Offset<package::Weight>> weights_;

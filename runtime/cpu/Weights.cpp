@@ -27,11 +27,16 @@ static WeightDescription describe(const package::Weight &weight) {
 /// Which weights does a kernel get?
 static std::vector<bool> kernelWeights(const package::Manifest &manifest) {
   std::vector<bool> used(manifest.weights()->size());
-  for (const package::CommandEntry *entry : *manifest.commands())
-    if (const package::Launch *launch = entry->command_as_Launch())
-      for (const package::Argument *argument : *launch->arguments())
-        if (argument->kind() == package::ArgumentKind::Weight)
-          used[size_t(argument->index())] = true;
+  for (const package::CommandEntry *entry : *manifest.commands()) {
+    const package::Launch *launch = entry->command_as_Launch();
+    if (const package::HeadAttention *attention = entry->command_as_HeadAttention())
+      launch = attention->attention();
+    if (!launch)
+      continue;
+    for (const package::Argument *argument : *launch->arguments())
+      if (argument->kind() == package::ArgumentKind::Weight)
+        used[size_t(argument->index())] = true;
+  }
   return used;
 }
 
