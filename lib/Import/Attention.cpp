@@ -35,8 +35,8 @@ Value buildLatentAttention(ModelBuilder &model, Value x, const std::string &name
   Value query = model.linear(queryInput, name + (latent.queryRank ? ".q_b_proj" : ".q_proj"),
                              config.heads * queryWidth);
   query = model.splitHeads(query, config.heads);
-  query = model.rope(query, latent.unrotatedWidth, latent.rotatedWidth, config.rope.interleaved);
-  Value rotated = model.slice(query, latent.unrotatedWidth, latent.rotatedWidth);
+  Value rotated = model.rope(model.slice(query, latent.unrotatedWidth, latent.rotatedWidth), 0,
+                             latent.rotatedWidth, config.rope.interleaved);
 
   WeightPart part{config.heads, latent.unrotatedWidth + latent.valueWidth, 0};
   Value keyUp = model.weight(name + ".kv_b_proj.weight",
@@ -48,11 +48,11 @@ Value buildLatentAttention(ModelBuilder &model, Value x, const std::string &name
 
   Value keys =
       model.linear(x, name + ".kv_a_proj_with_mqa", latent.latentWidth + latent.rotatedWidth, bias);
-  keys = model.rope(keys, latent.latentWidth, latent.rotatedWidth, config.rope.interleaved);
+  Value keyRotated = model.rope(model.slice(keys, latent.latentWidth, latent.rotatedWidth), 0,
+                                latent.rotatedWidth, config.rope.interleaved);
   Value keyLatent = model.rmsNorm(model.slice(keys, 0, latent.latentWidth),
                                   name + ".kv_a_layernorm", latent.latentNormEpsilon);
-  caches.keys = model.append(
-      caches.keys, {keyLatent, model.slice(keys, latent.latentWidth, latent.rotatedWidth)});
+  caches.keys = model.append(caches.keys, {keyLatent, keyRotated});
 
   if (index == IndexSource::Own) {
     model.enterPart("indexer");

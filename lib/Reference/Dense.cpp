@@ -133,6 +133,23 @@ Status run(StepState &state, GatedMlpOp op) {
   return Status::success();
 }
 
+Status run(StepState &state, GatedLinearOp op) {
+  const Tensor &input = state.tensor(op.getInput());
+  WeightView gate = state.rows(op.getGate()), up = state.rows(op.getUp());
+  int64_t width = gate.rows(), features = gate.columns();
+  for (auto [what, value, expected] :
+       {std::tuple("an input", op.getInput(), Shape{input.dim(0), features}),
+        std::tuple("up", op.getUp(), Shape{width, features})})
+    if (Status status = state.expectShape(op, what, value, expected); !status.ok())
+      return status;
+  Tensor result = Tensor::ofFloats({input.dim(0), width});
+  llvm::copy(
+      applyGate(state.resources.workers, gate, up, 0, op.getActivation(), rowPointers(input)),
+      result.floats.begin());
+  state.set(op.getResult(), std::move(result));
+  return Status::success();
+}
+
 Status run(StepState &state, LogitsOp op) {
   const Tensor &input = state.tensor(op.getInput());
   WeightView weight = state.rows(op.getWeight());

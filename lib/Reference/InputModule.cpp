@@ -41,7 +41,8 @@ Expected<OwningOpRef<ModuleOp>> parseInputModule(StringRef bytes, MLIRContext &c
 /// True if the reference executor has a meaning for the op within @step.
 static bool isSupported(Operation &op) {
   return isa<TokenIdsOp, PositionsOp, WeightOp, EmbeddingOp, LinearOp, HeadLinearOp, RmsNormOp,
-             LayerNormOp, RopeOp, HadamardOp, GatedMlpOp, RouteOp, MixtureOfExpertsOp, AppendOp,
+             LayerNormOp, RopeOp, HadamardOp, GatedMlpOp, GatedLinearOp, RouteOp,
+             MixtureOfExpertsOp, ExpertOutputsOp, CombineExpertsOp, KernelOp, AppendOp,
              IndexScoresOp, TopKOp, SelectOp, AttentionOp, LogitsOp, arith::AddFOp, arith::MulFOp,
              arith::ConstantOp, tensor::ExtractSliceOp, tensor::ExpandShapeOp,
              tensor::CollapseShapeOp, tensor::ConcatOp, tensor::DimOp, func::ReturnOp>(op);
@@ -65,8 +66,15 @@ Expected<func::FuncOp> findStep(ModuleOp module) {
 
 /// The cache argument that a value comes from through appends, or −1.
 static int64_t findCacheArgument(Value value) {
-  while (auto append = value.getDefiningOp<AppendOp>())
-    value = append.getCache();
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto append = dyn_cast<AppendOp>(op))
+      value = append.getCache();
+    else if (auto kernel = dyn_cast<KernelOp>(op))
+      value = kernel.getBody().front().getTerminator()->getOperand(
+          cast<OpResult>(value).getResultNumber());
+    else
+      break;
+  }
   auto argument = dyn_cast<BlockArgument>(value);
   return argument ? int64_t(argument.getArgNumber()) : -1;
 }

@@ -53,11 +53,13 @@ Interpreter::Interpreter(func::FuncOp step, WeightStore weights, const rt::Execu
   for (Type type : step.getArgumentTypes().drop_front())
     resources_.caches.emplace_back(cast<CacheType>(type), options.maxSequences);
   llvm::DenseSet<Value> used;
-  for (Operation &op : llvm::reverse(step.front())) {
-    for (Value value : llvm::concat<const Value>(op.getOperands(), op.getResults()))
-      if (used.insert(value).second)
-        dying_[&op].push_back(value);
-  }
+  for (Operation &op : llvm::reverse(step.front()))
+    op.walk(
+        [&](Operation *inner) { // what a kernel uses or makes dies with the kernel at the latest
+          for (Value value : llvm::concat<const Value>(inner->getOperands(), inner->getResults()))
+            if (used.insert(value).second)
+              dying_[&op].push_back(value);
+        });
   for (Operation &op : step.front()) {
     if (isa<SelectOp, TopKOp>(op))
       numbers_[&op] = int64_t(indexers_++);
@@ -116,15 +118,27 @@ Status Interpreter::runOp(StepState &state, Operation *op) {
   return llvm::TypeSwitch<Operation *, Status>(op)
       .Case<RouteOp, TopKOp, SelectOp>(
           [&](auto numbered) { return reference::run(state, numbered, numbers_.lookup(op)); })
+      .Case<KernelOp>([&](KernelOp kernel) { return runKernel(state, kernel); })
       .Case<TokenIdsOp, PositionsOp, WeightOp, EmbeddingOp, LinearOp, HeadLinearOp, RmsNormOp,
-            LayerNormOp, RopeOp, HadamardOp, GatedMlpOp, MixtureOfExpertsOp, AppendOp,
-            IndexScoresOp, AttentionOp, LogitsOp, arith::AddFOp, arith::MulFOp, arith::ConstantOp,
-            tensor::ExtractSliceOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-            tensor::ConcatOp, tensor::DimOp>(
+            LayerNormOp, RopeOp, HadamardOp, GatedMlpOp, GatedLinearOp, MixtureOfExpertsOp,
+            ExpertOutputsOp, CombineExpertsOp, AppendOp, IndexScoresOp, AttentionOp, LogitsOp,
+            arith::AddFOp, arith::MulFOp, arith::ConstantOp, tensor::ExtractSliceOp,
+            tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::ConcatOp, tensor::DimOp>(
           [&](auto known) { return reference::run(state, known); })
       .Default([](Operation *other) {
         return errorAt(other, "is not an op of the phase input", StatusCode::Unsupported);
       });
+}
+
+/// A kernel means what its ops mean.
+Status Interpreter::runKernel(StepState &state, KernelOp kernel) {
+  Block &body = kernel.getBody().front();
+  for (Operation &op : body.without_terminator())
+    if (Status status = runOp(state, &op); !status.ok())
+      return status;
+  for (auto [inner, outer] : llvm::zip(body.getTerminator()->getOperands(), kernel.getResults()))
+    state.setAlias(outer, inner);
+  return Status::success();
 }
 
 void Interpreter::trace(Operation *op, rt::Trace::Clock::time_point begin) {

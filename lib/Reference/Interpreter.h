@@ -29,6 +29,7 @@ private:
 
   Status checkInput(const rt::StepInput &input, const rt::StepOutput &output) const;
   Status runOp(StepState &state, mlir::Operation *op);
+  Status runKernel(StepState &state, KernelOp kernel);
   void trace(mlir::Operation *op, std::chrono::steady_clock::time_point begin);
 
   mlir::func::FuncOp step_;

@@ -107,10 +107,16 @@ Status run(StepState &state, RouteOp op, int64_t mixture) {
   return Status::success();
 }
 
-Status run(StepState &state, MixtureOfExpertsOp op) {
+/// Receives element m of what the expert of entry j of a token gives.
+using StoreExpertOutput =
+    llvm::function_ref<void(int64_t token, int64_t j, int64_t m, double value)>;
+
+/// Applies the chosen experts of every token, expert by expert in ascending order: the weights of
+/// each are widened once.
+template <typename Op>
+static Status applyExperts(StepState &state, Op op, StoreExpertOutput store) {
   const Tensor &input = state.tensor(op.getInput());
   const Tensor &chosen = state.tensor(op.getExperts());
-  const Tensor &weights = state.tensor(op.getWeights());
   WeightView gate = state.rows(op.getGate()), up = state.rows(op.getUp()),
              down = state.rows(op.getDown());
   int64_t tokens = input.dim(0), k = chosen.dim(1), experts = gate.members();
@@ -118,42 +124,83 @@ Status run(StepState &state, MixtureOfExpertsOp op) {
   for (auto [what, value, expected] :
        {std::tuple("an input", Value(op.getInput()), Shape{tokens, features}),
         std::tuple("experts", Value(op.getExperts()), Shape{tokens, k}),
-        std::tuple("weights", Value(op.getWeights()), Shape{tokens, k}),
         std::tuple("gate", Value(op.getGate()), Shape{experts, width, features}),
         std::tuple("up", Value(op.getUp()), Shape{experts, width, features}),
         std::tuple("down", Value(op.getDown()), Shape{experts, features, width})})
     if (Status status = state.expectShape(op, what, value, expected); !status.ok())
       return status;
 
-  struct Use {
-    int64_t token;
-    double weight;
-  };
-  std::vector<std::vector<Use>> uses(experts);
+  std::vector<std::vector<std::pair<int64_t, int64_t>>> uses(experts); // token and j
   for (int64_t n = 0; n < tokens; ++n)
     for (int64_t j = 0; j < k; ++j) {
       int32_t expert = chosen.integers[n * k + j];
       if (expert < 0 || expert >= experts)
         return errorAt(op, "token " + llvm::Twine(n) + ": expected an expert from 0 to " +
                                llvm::Twine(experts - 1) + " but got " + llvm::Twine(expert));
-      uses[expert].push_back({n, weights.row(n)[j]});
+      uses[expert].push_back({n, j});
     }
-  // Expert by expert: its weights are widened once. A token's sum is in ascending order of experts.
-  std::vector<double> sums(tokens * features, 0.0);
   for (int64_t expert = 0; expert < experts; ++expert) {
     std::vector<const float *> inputs;
-    for (const Use &use : uses[expert])
-      inputs.push_back(input.row(use.token));
-    if (inputs.empty())
-      continue;
-    applyGatedMlp(state.resources.workers, gate, up, down, expert, op.getActivation(), inputs,
-                  [&](int64_t i, int64_t m, double value) {
-                    const Use &use = uses[expert][i];
-                    sums[use.token * features + m] += use.weight * value;
-                  });
+    for (auto [token, j] : uses[expert])
+      inputs.push_back(input.row(token));
+    if (!inputs.empty())
+      applyGatedMlp(state.resources.workers, gate, up, down, expert, op.getActivation(), inputs,
+                    [&](int64_t i, int64_t m, double value) {
+                      store(uses[expert][i].first, uses[expert][i].second, m, value);
+                    });
   }
+  return Status::success();
+}
+
+Status run(StepState &state, MixtureOfExpertsOp op) {
+  const Tensor &weights = state.tensor(op.getWeights());
+  int64_t tokens = weights.dim(0), k = weights.dim(1), features = state.rows(op.getDown()).rows();
+  if (Status status = state.expectShape(op, "weights", op.getWeights(),
+                                        {state.tensor(op.getInput()).dim(0), k});
+      !status.ok())
+    return status;
+  if (Status status = state.expectShape(op, "experts", op.getExperts(), {tokens, k}); !status.ok())
+    return status;
+  // A token's sum is in ascending order of experts.
+  std::vector<double> sums(tokens * features, 0.0);
+  Status status = applyExperts(state, op, [&](int64_t token, int64_t j, int64_t m, double value) {
+    sums[token * features + m] += double(weights.row(token)[j]) * value;
+  });
+  if (!status.ok())
+    return status;
   Tensor result = Tensor::ofFloats({tokens, features});
   llvm::copy(sums, result.floats.begin());
+  state.set(op.getResult(), std::move(result));
+  return Status::success();
+}
+
+Status run(StepState &state, ExpertOutputsOp op) {
+  int64_t tokens = state.tensor(op.getInput()).dim(0), k = op.getType().getDimSize(1),
+          features = op.getType().getDimSize(2);
+  if (Status status = state.expectShape(op, "experts", op.getExperts(), {tokens, k}); !status.ok())
+    return status;
+  Tensor result = Tensor::ofFloats({tokens, k, features});
+  Status status = applyExperts(state, op, [&](int64_t token, int64_t j, int64_t m, double value) {
+    result.floats[(token * k + j) * features + m] = float(value);
+  });
+  if (status.ok())
+    state.set(op.getResult(), std::move(result));
+  return status;
+}
+
+Status run(StepState &state, CombineExpertsOp op) {
+  const Tensor &outputs = state.tensor(op.getOutputs()), &weights = state.tensor(op.getWeights());
+  int64_t tokens = outputs.dim(0), k = outputs.dim(1), features = outputs.dim(2);
+  if (Status status = state.expectShape(op, "weights", op.getWeights(), {tokens, k}); !status.ok())
+    return status;
+  Tensor result = Tensor::ofFloats({tokens, features});
+  for (int64_t n = 0; n < tokens; ++n)
+    for (int64_t m = 0; m < features; ++m) {
+      double sum = 0;
+      for (int64_t j = 0; j < k; ++j)
+        sum += double(weights.row(n)[j]) * outputs.floats[(n * k + j) * features + m];
+      result.row(n)[m] = float(sum);
+    }
   state.set(op.getResult(), std::move(result));
   return Status::success();
 }

@@ -22,6 +22,7 @@ Status run(StepState &state, EmbeddingOp op);
 Status run(StepState &state, LinearOp op);
 Status run(StepState &state, HeadLinearOp op);
 Status run(StepState &state, GatedMlpOp op);
+Status run(StepState &state, GatedLinearOp op);
 Status run(StepState &state, LogitsOp op);
 
 // Norms.cpp
@@ -35,6 +36,8 @@ Status run(StepState &state, HadamardOp op);
 // Mixture.cpp. `mixture`: the number of the router among all, in program order.
 Status run(StepState &state, RouteOp op, int64_t mixture);
 Status run(StepState &state, MixtureOfExpertsOp op);
+Status run(StepState &state, ExpertOutputsOp op);
+Status run(StepState &state, CombineExpertsOp op);
 
 // Indexer.cpp. `indexer`: the number of the selection among all, in program order.
 Status run(StepState &state, IndexScoresOp op);

@@ -26,9 +26,9 @@ static double activate(Activation activation, double x) {
   llvm_unreachable("all activations are handled");
 }
 
-void applyGatedMlp(Workers &workers, const WeightView &gate, const WeightView &up,
-                   const WeightView &down, int64_t member, Activation activation,
-                   ArrayRef<const float *> inputs, StoreProduct store) {
+std::vector<float> applyGate(Workers &workers, const WeightView &gate, const WeightView &up,
+                             int64_t member, Activation activation,
+                             ArrayRef<const float *> inputs) {
   int64_t width = gate.rows();
   std::vector<float> gated(inputs.size() * width), hidden(inputs.size() * width);
   multiply(workers, gate, member, inputs,
@@ -37,9 +37,16 @@ void applyGatedMlp(Workers &workers, const WeightView &gate, const WeightView &u
     double opened = activate(activation, gated[n * width + m]);
     hidden[n * width + m] = float(opened * double(float(value)));
   });
+  return hidden;
+}
+
+void applyGatedMlp(Workers &workers, const WeightView &gate, const WeightView &up,
+                   const WeightView &down, int64_t member, Activation activation,
+                   ArrayRef<const float *> inputs, StoreProduct store) {
+  std::vector<float> hidden = applyGate(workers, gate, up, member, activation, inputs);
   std::vector<const float *> rows;
   for (size_t n = 0; n < inputs.size(); ++n)
-    rows.push_back(hidden.data() + n * width);
+    rows.push_back(hidden.data() + n * gate.rows());
   multiply(workers, down, member, rows, store);
 }
 

@@ -28,6 +28,11 @@ using StoreProduct = llvm::function_ref<void(int64_t input, int64_t output, doub
 void multiply(Workers &workers, const WeightView &weight, int64_t member,
               llvm::ArrayRef<const float *> inputs, StoreProduct store);
 
+/// activation(gate · x) ⊙ (up · x) of one member of two weights: [inputs, width], dense.
+std::vector<float> applyGate(Workers &workers, const WeightView &gate, const WeightView &up,
+                             int64_t member, Activation activation,
+                             llvm::ArrayRef<const float *> inputs);
+
 /// The gated MLP of one member of three weights: down · (activation(gate · x) ⊙ (up · x)).
 /// `store` is called by several threads.
 void applyGatedMlp(Workers &workers, const WeightView &gate, const WeightView &up,

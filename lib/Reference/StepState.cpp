@@ -96,6 +96,13 @@ void StepState::set(Value value, Tensor tensor) {
   values_[value] = std::make_shared<const Tensor>(std::move(tensor));
 }
 
+void StepState::setAlias(Value value, Value other) {
+  Entry entry = values_.at(other);
+  if (auto *tensor = std::get_if<std::shared_ptr<const Tensor>>(&entry))
+    bytes_ += (*tensor)->bytes();
+  values_[value] = std::move(entry);
+}
+
 void StepState::drop(Value value) {
   auto entry = values_.find(value);
   if (entry == values_.end())

@@ -68,6 +68,8 @@ public:
   void setCache(mlir::Value value, int64_t argument) {
     values_[value] = CacheUse{argument, resources.caches[argument].version};
   }
+  /// Lets `value` stand for what `other` stands for.
+  void setAlias(mlir::Value value, mlir::Value other);
   /// The argument that a cache value came from.
   int64_t cacheArgument(mlir::Value value) const {
     return std::get<CacheUse>(values_.at(value)).argument;
