@@ -136,7 +136,7 @@ def Strata_LaunchProductOp : Strata_CommandOp<"launch_product", [AttrSizedOperan
       %z = strata.buffer rows <tokens = 1> slot 2 : memref<?x32xf32>
       strata.launch_product %x, (%w) into (%y) rows <tokens = 1> operands f32 : memref<?x64xf32>, (tensor<32x64xf32>) into (memref<?x32xf32>)
       strata.launch_product %x, (%w, %w) into (%y, %z) rows <tokens = 1> operands bf16 : memref<?x64xf32>, (tensor<32x64xf32>, tensor<32x64xf32>) into (memref<?x32xf32>, memref<?x32xf32>)
-      strata.launch_product %x, (%w) residual %y into (%z) rows <tokens = 1> operands f32 : memref<?x64xf32>, (tensor<32x64xf32>), memref<?x32xf32> into (memref<?x32xf32>)
+      strata.launch_product %x, (%w) residual %y into (%z) rows <tokens = 1> operands f32 : memref<?x64xf32>, (tensor<32x64xf32>) residual memref<?x32xf32> into (memref<?x32xf32>)
       return
     }
     ```
@@ -147,7 +147,7 @@ def Strata_LaunchProductOp : Strata_CommandOp<"launch_product", [AttrSizedOperan
   let assemblyFormat = [{
     $input `,` `(` $weights `)` (`bias` `(` $biases^ `)`)? (`residual` $residual^)? `into` `(` $outputs `)` `rows` $rows
     (`transposed` $transposed^)? `operands` $operands attr-dict
-    `:` type($input) `,` `(` type($weights) `)` (`,` `(` type($biases)^ `)`)? (`,` type($residual)^)? `into` `(` type($outputs) `)`
+    `:` type($input) `,` `(` type($weights) `)` (`bias` `(` type($biases)^ `)`)? (`residual` type($residual)^)? `into` `(` type($outputs) `)`
   }];
   let hasVerifier = 1;
 }
@@ -186,8 +186,8 @@ def Strata_LaunchHeadAttentionOp : Strata_CommandOp<"launch_head_attention",
   let assemblyFormat = [{
     (`absorb` $absorb_input^ `,` $absorb_weight `into` $query)? $kernel `(` $arguments `)` `heads` $heads
     (`expand` $latent^ `,` $expand_weight `into` $output)? `operands` $operands attr-dict `:`
-    (`(` type($absorb_input)^ `,` type($absorb_weight) `into` type($query) `)`)? `(` type($arguments) `)`
-    (`(` type($latent)^ `,` type($expand_weight) `into` type($output) `)`)?
+    (`absorb` type($absorb_input)^ `,` type($absorb_weight) `into` type($query))? `(` type($arguments) `)`
+    (`expand` type($latent)^ `,` type($expand_weight) `into` type($output))?
   }];
   let hasVerifier = 1;
 }
@@ -241,7 +241,7 @@ def Strata_LaunchGroupedProductOp : Strata_CommandOp<"launch_grouped_product",
                        OptionalAttr<SymbolRefAttr>:$kernel, UnitAttr:$gather, TypeAttr:$operands, I64Attr:$experts_per_token);
   let assemblyFormat = [{
     $input `,` $weight (`up` $up^)? `by` $order `,` $offsets `into` $output (`gate` $kernel^)? (`gather` $gather^)? `operands` $operands
-    attr-dict `:` type($input) `,` type($weight) (`,` `up` type($up)^)? `,` type($order) `,` type($offsets) `into` type($output)
+    attr-dict `:` type($input) `,` type($weight) (`up` type($up)^)? `,` type($order) `,` type($offsets) `into` type($output)
   }];
   let hasVerifier = 1;
 }

@@ -16,9 +16,9 @@ static int64_t getSizeFromLast(Value view, int64_t dimension) {
 
 LogicalResult CommandWriter::write(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<LaunchOp, LaunchRopeTableOp, LaunchProductOp, LaunchGroupByExpertOp,
-            LaunchGroupedProductOp, LaunchRouteOp, LaunchSelectOp>(
-          [&](auto command) { return append(command); })
+      .Case<LaunchOp, LaunchRopeTableOp, LaunchProductOp, LaunchGatedProductOp,
+            LaunchHeadAttentionOp, LaunchGroupByExpertOp, LaunchGroupedProductOp, LaunchRouteOp,
+            LaunchSelectOp>([&](auto command) { return append(command); })
       .Case<BufferOp, ViewOp, StepArrayOp, WeightOp, func::ReturnOp>([](auto) { return success(); })
       .Default([](Operation *other) {
         return other->emitOpError("is no command, so a package can't hold it");
@@ -43,7 +43,7 @@ static LogicalResult verifyCacheArgument(Operation *op, CacheType cache, Type wa
 
 /// A weight as a kernel wants it: stored elements in place, or f32 made of them when the package is
 /// loaded.
-FailureOr<package::Argument> CommandWriter::getKernelArgument(LaunchOp op, Value value,
+FailureOr<package::Argument> CommandWriter::getKernelArgument(Operation *op, Value value,
                                                               Type wanted) {
   auto memref = dyn_cast<MemRefType>(wanted);
   if (auto cache = dyn_cast<CacheType>(value.getType())) {
@@ -56,12 +56,12 @@ FailureOr<package::Argument> CommandWriter::getKernelArgument(LaunchOp op, Value
     return bindings.getArgument(op, value);
   RankedTensorType type = weight.getValue().getType();
   if (!memref || memref.getShape() != type.getShape() || !memref.getLayout().isIdentity())
-    return op.emitOpError() << "expected a kernel argument for " << type << " but got " << wanted;
+    return op->emitOpError() << "expected a kernel argument for " << type << " but got " << wanted;
   bool isDense = !weight.getPart() && !weight.getScales() && !weight.getName().contains('{');
   bool isInPlace = isDense && memref.getElementType() == weight.getStored();
   if (!isInPlace && !memref.getElementType().isF32())
-    return op.emitOpError() << "expected a kernel argument of f32 for weight \"" << weight.getName()
-                            << "\" but got " << wanted;
+    return op->emitOpError() << "expected a kernel argument of f32 for weight \""
+                             << weight.getName() << "\" but got " << wanted;
   FailureOr<int32_t> number = bindings.getWeight(op, value, /*widen=*/!isInPlace);
   if (failed(number))
     return failure();
@@ -72,21 +72,32 @@ FailureOr<int32_t> CommandWriter::getOptionalVector(Operation *op, Value value) 
   return value ? bindings.getWeight(op, value, /*widen=*/true) : FailureOr<int32_t>(-1);
 }
 
-LogicalResult CommandWriter::append(LaunchOp op) {
-  FailureOr<int32_t> kernel = kernels.getNumber(op, op.getKernel());
+FailureOr<flatbuffers::Offset<package::Launch>>
+CommandWriter::makeLaunch(Operation *op, SymbolRefAttr name, ValueRange operands,
+                          package::Size items, int64_t grain) {
+  FailureOr<int32_t> kernel = kernels.getNumber(op, name);
   if (failed(kernel))
     return failure();
   std::vector<package::Argument> arguments;
   ArrayRef<Type> wanted = kernels.getArgumentTypes(*kernel);
-  for (auto [value, type] : llvm::zip_first(op.getArguments(), wanted)) {
+  if (wanted.size() != operands.size() + 2)
+    return op->emitOpError() << "expected a kernel with " << operands.size() + 2
+                             << " arguments but got " << wanted.size();
+  for (auto [value, type] : llvm::zip_first(operands, wanted)) {
     FailureOr<package::Argument> argument = getKernelArgument(op, value, type);
     if (failed(argument))
       return failure();
     arguments.push_back(*argument);
   }
-  package::Size items = getPackageSize(op.getItems());
-  add(op, package::Command::Launch,
-      package::CreateLaunchDirect(buffer, *kernel, &arguments, &items, int64_t(op.getGrain())));
+  return package::CreateLaunchDirect(buffer, *kernel, &arguments, &items, grain);
+}
+
+LogicalResult CommandWriter::append(LaunchOp op) {
+  auto launch = makeLaunch(op, op.getKernel(), op.getArguments(), getPackageSize(op.getItems()),
+                           int64_t(op.getGrain()));
+  if (failed(launch))
+    return failure();
+  add(op, package::Command::Launch, *launch);
   return success();
 }
 
@@ -102,19 +113,99 @@ LogicalResult CommandWriter::append(LaunchRopeTableOp op) {
 }
 
 LogicalResult CommandWriter::append(LaunchProductOp op) {
-  FailureOr<package::View> input = bindings.getView(op, op.getInput()),
-                           output = bindings.getView(op, op.getOutput());
-  FailureOr<int32_t> weight = bindings.getWeight(op, op.getWeight(), /*widen=*/false),
-                     bias = getOptionalVector(op, op.getBias());
-  if (failed(input) || failed(output) || failed(weight) || failed(bias))
+  FailureOr<package::View> input = bindings.getView(op, op.getInput());
+  if (failed(input))
     return failure();
+  std::vector<flatbuffers::Offset<package::ProductPart>> parts;
+  for (auto [i, each] : llvm::enumerate(op.getWeights())) {
+    FailureOr<package::View> output = bindings.getView(op, op.getOutputs()[i]);
+    FailureOr<int32_t> weight = bindings.getWeight(op, each, /*widen=*/false),
+                       bias = getOptionalVector(op, op.getBiases().empty() ? Value()
+                                                                           : op.getBiases()[i]);
+    if (failed(output) || failed(weight) || failed(bias))
+      return failure();
+    parts.push_back(package::CreateProductPart(buffer, *weight, *bias, &*output,
+                                               getSizeFromLast(op.getOutputs()[i], 0)));
+  }
+  package::View residual;
+  if (op.getResidual()) {
+    FailureOr<package::View> view = bindings.getView(op, op.getResidual());
+    if (failed(view))
+      return failure();
+    residual = *view;
+  }
   package::Size rows = getPackageSize(op.getRows());
   auto inputType = cast<MemRefType>(op.getInput().getType());
   int64_t batch = inputType.getRank() == 3 ? inputType.getDimSize(1) : 1;
   add(op, package::Command::Product,
-      package::CreateProduct(buffer, &*input, *weight, *bias, &*output, &rows, batch,
-                             getSizeFromLast(op.getInput(), 0), getSizeFromLast(op.getOutput(), 0),
-                             op.getTransposed(), getPackageType(op.getOperands())));
+      package::CreateProductDirect(buffer, &*input, &parts, op.getResidual() ? &residual : nullptr,
+                                   &rows, batch, getSizeFromLast(op.getInput(), 0),
+                                   op.getTransposed(), getPackageType(op.getOperands())));
+  return success();
+}
+
+FailureOr<int32_t> CommandWriter::getGateKernel(Operation *op, SymbolRefAttr name) {
+  FailureOr<int32_t> kernel = kernels.getNumber(op, name);
+  if (failed(kernel))
+    return failure();
+  // Gate, up, result, and the range.
+  ArrayRef<Type> wanted = kernels.getArgumentTypes(*kernel);
+  if (wanted.size() != 5)
+    return op->emitOpError() << "expected a kernel with 5 arguments but got " << wanted.size();
+  for (Type type : wanted.take_front(3)) {
+    auto memref = dyn_cast<MemRefType>(type);
+    if (!memref || memref.getRank() != 1 || !memref.getElementType().isF32() ||
+        !memref.getLayout().isIdentity())
+      return op->emitOpError() << "expected kernel arguments of dense f32 elements but got "
+                               << type;
+  }
+  return kernel;
+}
+
+LogicalResult CommandWriter::append(LaunchGatedProductOp op) {
+  FailureOr<package::View> input = bindings.getView(op, op.getInput()),
+                           output = bindings.getView(op, op.getOutput());
+  FailureOr<int32_t> gate = bindings.getWeight(op, op.getGate(), /*widen=*/false),
+                     up = bindings.getWeight(op, op.getUp(), /*widen=*/false),
+                     kernel = getGateKernel(op, op.getKernel());
+  if (failed(input) || failed(output) || failed(gate) || failed(up) || failed(kernel))
+    return failure();
+  package::Size rows = getPackageSize(op.getRows());
+  add(op, package::Command::GatedProduct,
+      package::CreateGatedProduct(
+          buffer, &*input, *gate, *up, *kernel, &*output, &rows, getSizeFromLast(op.getInput(), 0),
+          getSizeFromLast(op.getOutput(), 0), getPackageType(op.getOperands())));
+  return success();
+}
+
+FailureOr<flatbuffers::Offset<package::Product>>
+CommandWriter::makeHeadProduct(LaunchHeadAttentionOp op, Value input, Value weight, Value output,
+                               bool transposed) {
+  if (!input)
+    return flatbuffers::Offset<package::Product>();
+  FailureOr<package::View> from = bindings.getView(op, input), to = bindings.getView(op, output);
+  FailureOr<int32_t> number = bindings.getWeight(op, weight, /*widen=*/false);
+  if (failed(from) || failed(to) || failed(number))
+    return failure();
+  std::vector<flatbuffers::Offset<package::ProductPart>> parts{
+      package::CreateProductPart(buffer, *number, -1, &*to, getSizeFromLast(output, 0))};
+  package::Size rows(1, 0, 0);
+  return package::CreateProductDirect(buffer, &*from, &parts, nullptr, &rows,
+                                      int64_t(op.getHeads()), getSizeFromLast(input, 0), transposed,
+                                      getPackageType(op.getOperands()));
+}
+
+LogicalResult CommandWriter::append(LaunchHeadAttentionOp op) {
+  auto absorb = makeHeadProduct(op, op.getAbsorbInput(), op.getAbsorbWeight(), op.getQuery(),
+                                /*transposed=*/true);
+  auto expand = makeHeadProduct(op, op.getLatent(), op.getExpandWeight(), op.getOutput(),
+                                /*transposed=*/false);
+  auto attention = makeLaunch(op, op.getKernel(), op.getArguments(),
+                              package::Size(int64_t(op.getHeads()), 0, 0), /*grain=*/1);
+  if (failed(absorb) || failed(expand) || failed(attention))
+    return failure();
+  add(op, package::Command::HeadAttention,
+      package::CreateHeadAttention(buffer, *absorb, *attention, *expand, int64_t(op.getHeads())));
   return success();
 }
 
@@ -136,13 +227,19 @@ LogicalResult CommandWriter::append(LaunchGroupedProductOp op) {
                            output = bindings.getView(op, op.getOutput());
   FailureOr<package::Argument> order = bindings.getArgument(op, op.getOrder()),
                                offsets = bindings.getArgument(op, op.getOffsets());
-  FailureOr<int32_t> weight = bindings.getWeight(op, op.getWeight(), /*widen=*/false);
-  if (failed(input) || failed(output) || failed(order) || failed(offsets) || failed(weight))
+  FailureOr<int32_t> weight = bindings.getWeight(op, op.getWeight(), /*widen=*/false), up = -1,
+                     kernel = -1;
+  if (op.getUp()) {
+    up = bindings.getWeight(op, op.getUp(), /*widen=*/false);
+    kernel = getGateKernel(op, *op.getKernel());
+  }
+  if (failed(input) || failed(output) || failed(order) || failed(offsets) || failed(weight) ||
+      failed(up) || failed(kernel))
     return failure();
   int64_t experts = cast<RankedTensorType>(op.getWeight().getType()).getDimSize(0);
   add(op, package::Command::GroupedProduct,
       package::CreateGroupedProduct(
-          buffer, &*input, &*order, &*offsets, op.getGather(), *weight, &*output,
+          buffer, &*input, &*order, &*offsets, op.getGather(), *weight, *up, *kernel, &*output,
           int64_t(op.getExpertsPerToken()), experts, getSizeFromLast(op.getInput(), 0),
           getSizeFromLast(op.getOutput(), 0), getPackageType(op.getOperands())));
   return success();

@@ -29,6 +29,8 @@ private:
   mlir::LogicalResult append(LaunchOp op);
   mlir::LogicalResult append(LaunchRopeTableOp op);
   mlir::LogicalResult append(LaunchProductOp op);
+  mlir::LogicalResult append(LaunchGatedProductOp op);
+  mlir::LogicalResult append(LaunchHeadAttentionOp op);
   mlir::LogicalResult append(LaunchGroupByExpertOp op);
   mlir::LogicalResult append(LaunchGroupedProductOp op);
   mlir::LogicalResult append(LaunchRouteOp op);
@@ -36,8 +38,18 @@ private:
   template <typename Table>
   void add(mlir::Operation *op, package::Command kind, flatbuffers::Offset<Table> table);
 
-  mlir::FailureOr<package::Argument> getKernelArgument(LaunchOp op, mlir::Value value,
+  mlir::FailureOr<package::Argument> getKernelArgument(mlir::Operation *op, mlir::Value value,
                                                        mlir::Type wanted);
+  /// A launch of a kernel, as a command or as a part of one.
+  mlir::FailureOr<flatbuffers::Offset<package::Launch>>
+  makeLaunch(mlir::Operation *op, mlir::SymbolRefAttr name, mlir::ValueRange operands,
+             package::Size items, int64_t grain);
+  /// A product of HeadAttention; `input` may be null: then there is none.
+  mlir::FailureOr<flatbuffers::Offset<package::Product>>
+  makeHeadProduct(LaunchHeadAttentionOp op, mlir::Value input, mlir::Value weight,
+                  mlir::Value output, bool transposed);
+  /// A kernel that combines gate and up, element by element.
+  mlir::FailureOr<int32_t> getGateKernel(mlir::Operation *op, mlir::SymbolRefAttr name);
   /// A bias or a correction: −1 where there is none.
   mlir::FailureOr<int32_t> getOptionalVector(mlir::Operation *op, mlir::Value value);
 

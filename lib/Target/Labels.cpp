@@ -23,20 +23,31 @@ static StringRef getKernelKind(StringRef kernel) {
 }
 
 /// "q_a_proj" of "model.layers.3.self_attn.q_a_proj.weight".
-static std::string getProductKind(Value weight) {
+static StringRef getWeightKind(Value weight) {
   auto op = weight.getDefiningOp<WeightOp>();
   StringRef name = op ? op.getName() : StringRef();
   name.consume_back(".weight");
-  return ("product " + name.substr(name.rfind('.') + 1)).str(); // all of it without a dot
+  return name.substr(name.rfind('.') + 1); // all of it without a dot
+}
+
+/// "product q_proj + k_proj + v_proj".
+static std::string getProductKind(ValueRange weights) {
+  return "product " + llvm::join(llvm::map_range(weights, getWeightKind), " + ");
 }
 
 std::string strata::getCommandLabel(Operation *command) {
   std::string kind = llvm::TypeSwitch<Operation *, std::string>(command)
-                         .Case<LaunchOp>([](auto op) {
+                         .Case<LaunchOp, LaunchHeadAttentionOp>([](auto op) {
                            return getKernelKind(op.getKernel().getLeafReference()).str();
                          })
-                         .Case<LaunchProductOp, LaunchGroupedProductOp>(
-                             [](auto op) { return getProductKind(op.getWeight()); })
+                         .Case([](LaunchProductOp op) { return getProductKind(op.getWeights()); })
+                         .Case([](LaunchGatedProductOp op) {
+                           return getProductKind(ValueRange{op.getGate(), op.getUp()});
+                         })
+                         .Case([](LaunchGroupedProductOp op) {
+                           return op.getUp() ? getProductKind({op.getWeight(), op.getUp()})
+                                             : getProductKind(op.getWeight());
+                         })
                          .Default([](Operation *op) {
                            StringRef name = op->getName().stripDialect();
                            name.consume_front("launch_");

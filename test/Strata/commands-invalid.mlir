@@ -69,3 +69,51 @@ module {
     return
   }
 }
+
+// -----
+
+func.func @product_with_too_few_outputs(%x: memref<?x8xf32>, %w: tensor<4x8xf32>, %y: memref<?x4xf32>) {
+  // expected-error @+1 {{(launch_product_c1) expected an output for each weight, and a bias for each or none, but got 2 weights, 1 outputs and 0 biases}}
+  strata.launch_product %x, (%w, %w) into (%y) rows <tokens = 1> operands f32 : memref<?x8xf32>, (tensor<4x8xf32>, tensor<4x8xf32>) into (memref<?x4xf32>)
+  return
+}
+
+// -----
+
+func.func @product_with_a_residual_of_another_shape(%x: memref<?x8xf32>, %w: tensor<4x8xf32>, %y: memref<?x4xf32>) {
+  // expected-error @+1 {{(launch_product_c2) expected a residual of the shape of the only output but got 'memref<?x8xf32>'}}
+  strata.launch_product %x, (%w) residual %x into (%y) rows <tokens = 1> operands f32 : memref<?x8xf32>, (tensor<4x8xf32>) residual memref<?x8xf32> into (memref<?x4xf32>)
+  return
+}
+
+// -----
+
+func.func @residual_of_two_outputs(%x: memref<?x8xf32>, %w: tensor<4x8xf32>, %y: memref<?x4xf32>, %z: memref<?x4xf32>) {
+  // expected-error @+1 {{(launch_product_c2) expected a residual of the shape of the only output but got 'memref<?x4xf32>'}}
+  strata.launch_product %x, (%w, %w) residual %y into (%y, %z) rows <tokens = 1> operands f32 : memref<?x8xf32>, (tensor<4x8xf32>, tensor<4x8xf32>) residual memref<?x4xf32> into (memref<?x4xf32>, memref<?x4xf32>)
+  return
+}
+
+// -----
+
+func.func @gated_product_without_a_kernel(%x: memref<?x8xf32>, %w: tensor<4x8xf32>, %y: memref<?x4xf32>) {
+  // expected-error @+1 {{(launch_c1) expected a kernel called @kernels::@absent but there is none}}
+  strata.launch_gated_product %x, %w, %w into %y by @kernels::@absent rows <tokens = 1> operands f32 : memref<?x8xf32>, tensor<4x8xf32>, tensor<4x8xf32> into memref<?x4xf32>
+  return
+}
+
+// -----
+
+func.func @head_attention_without_a_kernel(%x: memref<?x2x8xf32>) {
+  // expected-error @+1 {{(launch_c1) expected a kernel called @kernels::@absent but there is none}}
+  strata.launch_head_attention @kernels::@absent(%x) heads 2 operands f32 : (memref<?x2x8xf32>)
+  return
+}
+
+// -----
+
+func.func @experts_with_up_and_no_kernel(%x: memref<?x64xf32>, %w: tensor<4x32x64xf32>, %order: memref<?xi32>, %offsets: memref<5xi32>, %y: memref<?x32xf32>) {
+  // expected-error @+1 {{(launch_grouped_product_c1) expected up and a kernel together}}
+  strata.launch_grouped_product %x, %w up %w by %order, %offsets into %y gather operands f32 {experts_per_token = 2} : memref<?x64xf32>, tensor<4x32x64xf32> up tensor<4x32x64xf32>, memref<?xi32>, memref<5xi32> into memref<?x32xf32>
+  return
+}

@@ -6,6 +6,9 @@
 // RUN: not strata-compile --from=lower %t/shape.mlir -o %t/x.strata 2>&1 | FileCheck %s --check-prefix=SHAPE
 // RUN: not strata-compile --from=lower %t/cache.mlir -o %t/x.strata 2>&1 | FileCheck %s --check-prefix=CACHE
 // RUN: not strata-compile --from=lower %t/reach.mlir -o %t/x.strata 2>&1 | FileCheck %s --check-prefix=REACH
+// RUN: not strata-compile --from=lower %t/gate.mlir -o %t/x.strata 2>&1 | FileCheck %s --check-prefix=GATE
+// RUN: not strata-compile --from=lower %t/gate-type.mlir -o %t/x.strata 2>&1 | FileCheck %s --check-prefix=GATE-TYPE
+// RUN: not strata-compile --from=lower %t/attention.mlir -o %t/x.strata 2>&1 | FileCheck %s --check-prefix=ATTENTION
 // RUN: not strata-compile --from=lower %t/no-compute.mlir -o %t/x.strata 2>&1 | FileCheck %s --check-prefix=NO-COMPUTE
 // RUN: not ls %t/x.strata
 
@@ -82,7 +85,51 @@ module attributes {strata.model_type = "test", strata.max_positions = 8 : i64, s
     %x = strata.buffer rows <wanted = 1> slot 0 : memref<?x4xf32>
     %y = strata.buffer rows <wanted = 1> slot 1 : memref<?x6xf32>
     %w = strata.weight "w" stored f16 : tensor<4x6xf32>
-    strata.launch_product %y, %w into %x rows <tokens = 1> operands f32 : memref<?x6xf32>, tensor<4x6xf32> into memref<?x4xf32>
+    strata.launch_product %y, (%w) into (%x) rows <tokens = 1> operands f32 : memref<?x6xf32>, (tensor<4x6xf32>) into (memref<?x4xf32>)
+    return %x : memref<?x4xf32>
+  }
+}
+
+//--- gate.mlir
+// GATE: error: 'strata.launch_gated_product' op expected a kernel with 5 arguments but got 4
+module attributes {strata.model_type = "test", strata.max_positions = 8 : i64, strata.compute = f32} {
+  module @kernels {
+    func.func @silu(%gate: memref<?xf32>, %result: memref<?xf32>, %begin: index, %end: index) { return }
+  }
+  func.func @step(%batch: !strata.batch) -> memref<?x4xf32> {
+    %x = strata.buffer rows <wanted = 1> slot 0 : memref<?x4xf32>
+    %y = strata.buffer rows <wanted = 1> slot 1 : memref<?x6xf32>
+    %w = strata.weight "w" stored f16 : tensor<4x6xf32>
+    strata.launch_gated_product %y, %w, %w into %x by @kernels::@silu rows <wanted = 1> operands f32 : memref<?x6xf32>, tensor<4x6xf32>, tensor<4x6xf32> into memref<?x4xf32>
+    return %x : memref<?x4xf32>
+  }
+}
+
+//--- gate-type.mlir
+// GATE-TYPE: error: 'strata.launch_gated_product' op expected kernel arguments of dense f32 elements but got 'memref<?xbf16>'
+module attributes {strata.model_type = "test", strata.max_positions = 8 : i64, strata.compute = f32} {
+  module @kernels {
+    func.func @silu(%gate: memref<?xf32>, %up: memref<?xbf16>, %result: memref<?xf32>, %begin: index, %end: index) { return }
+  }
+  func.func @step(%batch: !strata.batch) -> memref<?x4xf32> {
+    %x = strata.buffer rows <wanted = 1> slot 0 : memref<?x4xf32>
+    %y = strata.buffer rows <wanted = 1> slot 1 : memref<?x6xf32>
+    %w = strata.weight "w" stored f16 : tensor<4x6xf32>
+    strata.launch_gated_product %y, %w, %w into %x by @kernels::@silu rows <wanted = 1> operands f32 : memref<?x6xf32>, tensor<4x6xf32>, tensor<4x6xf32> into memref<?x4xf32>
+    return %x : memref<?x4xf32>
+  }
+}
+
+//--- attention.mlir
+// ATTENTION: error: 'strata.launch_head_attention' op expected a kernel with 3 arguments but got 4
+module attributes {strata.model_type = "test", strata.max_positions = 8 : i64, strata.compute = f32} {
+  module @kernels {
+    func.func @attend(%query: memref<?x2x8xf32>, %latent: memref<?x2x8xf32>, %begin: index, %end: index) { return }
+  }
+  func.func @step(%batch: !strata.batch) -> memref<?x4xf32> {
+    %x = strata.buffer rows <wanted = 1> slot 0 : memref<?x4xf32>
+    %query = strata.buffer rows <tokens = 1> slot 1 : memref<?x2x8xf32>
+    strata.launch_head_attention @kernels::@attend(%query) heads 2 operands f32 : (memref<?x2x8xf32>)
     return %x : memref<?x4xf32>
   }
 }

@@ -108,7 +108,7 @@ TEST_F(RunTest, StopsAtTheContextLimit) {
 }
 
 TEST_F(RunTest, PrintHelpAndVersion) {
-  EXPECT_EQ(run("--print m.strata").output.substr(0, 33), "package version 1 by strata test\n");
+  EXPECT_EQ(run("--print m.strata").output.substr(0, 33), "package version 2 by strata test\n");
   EXPECT_EQ(run("--help").output.substr(0, 6), "usage:");
   EXPECT_EQ(run("--version").output.substr(0, 11), "strata-run ");
 }
@@ -157,7 +157,7 @@ TEST_F(RunTest, DamagedPackage) {
   bytes[8] = 2;
   folder_.write("x.strata", bytes);
   EXPECT_EQ(errorOf("--print x.strata"),
-            "x.strata: package of version 2, but this runtime reads version 1");
+            "x.strata: package of version 3, but this runtime reads version 2");
 }
 
 TEST_F(RunTest, MemoryLimit) { EXPECT_NE(modelErrorOf("--prompt-ids 1 --memory-limit 1K"), ""); }
