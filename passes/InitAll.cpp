@@ -2,7 +2,9 @@
 #include "strata/InitAll.h"
 
 #include "strata/dialects/Strata/IR.h"
+#include "strata/passes/Fuse/Passes.h"
 #include "strata/passes/Lower/Passes.h"
+#include "strata/passes/Share/Passes.h"
 #include "strata/passes/Verify/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,6 +24,8 @@ void strata::registerAllDialects(mlir::DialectRegistry &registry) {
 }
 
 void strata::registerAllPasses() {
+  registerStrataFusePasses();
   registerStrataLowerPasses();
+  registerStrataSharePasses();
   registerStrataVerifyPasses();
 }
