@@ -2,10 +2,12 @@
 #include "CommandLine.h"
 
 #include "strata/InitAll.h"
+#include "strata/lib/Report/Report.h"
 #include "strata/lib/Support/File.h"
 #include "strata/lib/Target/EmitPackage.h"
 
 #include "mlir/IR/AsmState.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/SourceMgr.h"
@@ -33,6 +35,37 @@ static LogicalResult write(StringRef content, const std::string &path) {
   return success(status.ok());
 }
 
+static PipelineOptions getOptions(const CommandLine &commandLine, ModuleOp module) {
+  NumberFormat format = getDefaultFormat(module);
+  PipelineOptions options;
+  options.compute = commandLine.compute.value_or(format);
+  options.cache = commandLine.cache.value_or(format);
+  options.pageSize = commandLine.pageSize;
+  options.schedule = commandLine.schedule;
+  options.allowed = commandLine.allowed;
+  options.importRows = commandLine.importRows;
+  options.exportRows = commandLine.exportRows;
+  return options;
+}
+
+/// On standard error, as diagnostics.
+static LogicalResult showRemarks(MLIRContext &context, const std::string &filter) {
+  if (filter.empty())
+    return success();
+  remark::RemarkCategories categories{filter, std::nullopt, std::nullopt, std::nullopt,
+                                      std::nullopt};
+  return remark::enableOptimizationRemarks(context, nullptr,
+                                           std::make_unique<remark::RemarkEmittingPolicyAll>(),
+                                           categories, /*printAsEmitRemarks=*/true);
+}
+
+static LogicalResult runPipeline(ModuleOp module, const PipelineOptions &options, Phase from,
+                                 Phase to) {
+  PassManager manager(module.getContext(), ModuleOp::getOperationName());
+  buildPipeline(manager, options, from, to);
+  return manager.run(module);
+}
+
 static LogicalResult compile(const CommandLine &commandLine) {
   std::string error;
   std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(commandLine.input, &error);
@@ -51,18 +84,28 @@ static LogicalResult compile(const CommandLine &commandLine) {
   if (!module)
     return failure();
 
-  std::string inputModule;
-  if (commandLine.keepInputModule && commandLine.from == Phase::Input)
-    inputModule = getBytecode(*module);
+  if (failed(showRemarks(context, commandLine.remarks)))
+    return failure();
 
-  NumberFormat format = getDefaultFormat(*module);
-  PipelineOptions options;
-  options.compute = commandLine.compute.value_or(format);
-  options.cache = commandLine.cache.value_or(format);
-  options.pageSize = commandLine.pageSize;
-  PassManager manager(&context, ModuleOp::getOperationName());
-  buildPipeline(manager, options, commandLine.from, commandLine.to);
-  if (failed(manager.run(*module)))
+  PipelineOptions options = getOptions(commandLine, *module);
+  if (const std::optional<ReportRequest> &request = commandLine.report) {
+    FailureOr<Report> report = makeReport(*module, request->options, options, commandLine.from);
+    return failed(report) ? failure()
+                          : write(writeReport(*report, request->format), commandLine.output);
+  }
+  // What --device=reference runs is the model as it came, unless the compilation was told to
+  // compute something else.
+  bool isChanged = options.schedule != "declared" || options.importRows || options.exportRows;
+  Phase kept = isChanged ? Phase::Share : Phase::Input;
+  std::string inputModule;
+  Phase done = commandLine.from;
+  if (commandLine.keepInputModule && done <= kept && commandLine.to == Phase::Emit) {
+    if (failed(runPipeline(*module, options, done, kept)))
+      return failure();
+    inputModule = getBytecode(*module);
+    done = kept;
+  }
+  if (failed(runPipeline(*module, options, done, commandLine.to)))
     return failure();
   if (commandLine.to != Phase::Emit)
     return write(commandLine.bytecode ? getBytecode(*module) : getText(*module),
