@@ -37,8 +37,6 @@ struct Flags {
                                     "on all (default: 4)")};
   cl::opt<int64_t> chunk{"chunk", cl::init(256), cl::value_desc("n"), cl::cat(category),
                          cl::desc("most tokens of one step (default: 256)")};
-  cl::opt<int64_t> threads{"threads", cl::init(0), cl::value_desc("n"), cl::cat(category),
-                           cl::desc("threads (default: one for each processor)")};
   cl::ValuesClass formats = cl::values(clEnumValN(NumberFormat::F32, "f32", "single precision"),
                                        clEnumValN(NumberFormat::BF16, "bf16", "bfloat16"));
   cl::opt<NumberFormat> compute{"compute", formats, cl::init(NumberFormat::F32), cl::cat(category),
@@ -81,8 +79,7 @@ std::optional<tune::CommandLine> tune::parseCommandLine(int argc, char **argv) {
   if (!checkRange("context", flags.context, 0, INT32_MAX) ||
       !checkRange("window", flags.window, 1, rt::kMaxStepTokens) ||
       !checkRange("windows", flags.windows, 1, INT32_MAX) ||
-      !checkRange("chunk", flags.chunk, 1, rt::kMaxStepTokens) ||
-      !checkRange("threads", flags.threads, 0, 1024))
+      !checkRange("chunk", flags.chunk, 1, rt::kMaxStepTokens))
     return std::nullopt;
   StringRef picture = flags.picture;
   if (!picture.empty() && !picture.ends_with(".svg") && !picture.ends_with(".html")) {
@@ -98,7 +95,6 @@ std::optional<tune::CommandLine> tune::parseCommandLine(int argc, char **argv) {
   result.window = flags.window;
   result.screening = flags.windows;
   result.chunk = flags.chunk;
-  result.threads = int(flags.threads);
   result.compute = flags.compute;
   result.cache = flags.cache;
   result.json = flags.json;

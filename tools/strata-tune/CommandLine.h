@@ -17,7 +17,6 @@ struct CommandLine {
   int64_t window = 1024; ///< bytes
   int64_t screening = 4; ///< windows
   int64_t chunk = 256;   ///< tokens of a step
-  int threads = 0;       ///< 0: one for each processor
   NumberFormat compute = NumberFormat::F32, cache = NumberFormat::F32;
   std::string json, picture, schedule; ///< files; empty: none
 };

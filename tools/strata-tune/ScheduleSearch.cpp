@@ -193,37 +193,42 @@ Status ScheduleSearch::descend() {
   return Status::success();
 }
 
-Status ScheduleSearch::confirmLevels() {
-  for (int64_t leaders = indexers() - 1; leaders >= 1; --leaders) {
-    std::vector<std::string> patterns = ranked(leaders);
-    for (size_t i = 0; i < patterns.size() && i <= kRunnersUp; ++i) {
-      std::string best = bestConfirmed(leaders);
+/// The best of the level on all windows, since it stands in the frontier; and further ones that may
+/// keep the limit as long as none does.
+Status ScheduleSearch::confirmLevel(int64_t leaders) {
+  std::vector<std::string> patterns = ranked(leaders);
+  size_t count = std::min(patterns.size(), 1 + kRunnersUp);
+  for (size_t i = 0; i < count && runs_ < indexers() * indexers(); ++i) {
+    if (i > 0) {
       bool isNear = tried_[patterns[i]].screened <= kNear * input_.maxLoss;
-      // The best of a level stands in the frontier. Further ones matter if they may keep the limit.
-      bool isNeeded = i == 0 || (isNear && tried_[best].loss > input_.maxLoss && mayScreen());
-      if (!isNeeded || runs_ >= indexers() * indexers())
+      if (!isNear || !mayScreen() || tried_[bestConfirmed(leaders)].loss <= input_.maxLoss)
         break;
-      if (Status status = confirm(patterns[i]); !status.ok())
-        return status;
     }
+    if (Status status = confirm(patterns[i]); !status.ok())
+      return status;
   }
+  return Status::success();
+}
+
+Status ScheduleSearch::confirmLevels() {
+  for (int64_t leaders = indexers() - 1; leaders >= 1; --leaders)
+    if (Status status = confirmLevel(leaders); !status.ok())
+      return status;
   return Status::success();
 }
 
 Status ScheduleSearch::tryBelow() {
   while (fewest() > 1 && mayScreen()) {
-    int64_t leaders = fewest() - 1;
-    std::vector<std::string> patterns = ranked(leaders);
+    int64_t before = fewest();
+    std::vector<std::string> patterns = ranked(before - 1);
     if (patterns.empty())
-      return Status::success();
+      break;
     if (Status status = screenBest(moves(patterns.front()), 2 * indexers()); !status.ok())
       return status;
-    std::string best = ranked(leaders).front();
-    if (tried_[best].confirmed || tried_[best].screened > kNear * input_.maxLoss ||
-        runs_ >= indexers() * indexers())
-      return Status::success();
-    if (Status status = confirm(best); !status.ok())
+    if (Status status = confirmLevel(before - 1); !status.ok())
       return status;
+    if (fewest() == before)
+      break;
   }
   return Status::success();
 }

@@ -85,6 +85,7 @@ private:
 
   Status probeEach();
   Status descend();
+  Status confirmLevel(int64_t leaders);
   Status confirmLevels();
   Status tryBelow();
 

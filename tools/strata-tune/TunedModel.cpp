@@ -5,7 +5,6 @@
 #include "strata/dialects/Interfaces/CostInterface.h"
 #include "strata/dialects/Strata/ModelAttributes.h"
 #include "strata/lib/Analysis/AttentionLayers.h"
-#include "strata/lib/Target/EmitPackage.h"
 #include "strata/runtime/core/Package.h"
 #include "strata/runtime/cpu/CpuExecutor.h"
 
@@ -167,7 +166,7 @@ Result<std::string> TunedModel::compile(const std::string &pattern) {
     return module.status();
   ErrorCollector errors(mlirContext_);
   FailureOr<std::string> package =
-      emitPackage(**module, {*getProcessorByName("native")}, /*inputModule=*/"");
+      emitPackage(**module, {*getProcessorByName("native")}, /*inputModule=*/"", &kernels_);
   if (failed(package))
     return errors.status(pattern);
   return std::move(*package);
@@ -194,7 +193,6 @@ Result<std::unique_ptr<TunedModel::Loaded>> TunedModel::load(const std::string &
     return package.status();
   loaded->package = std::move(*package);
   loaded->options = {commandLine_.window, commandLine_.chunk};
-  loaded->limits.threads = commandLine_.threads;
   rt::planScore(loaded->package->model(), loaded->options, windows, loaded->limits);
   Result<std::unique_ptr<rt::Executor>> executor =
       rt::createCpuExecutor(*loaded->package, *checkpoint_, loaded->limits);

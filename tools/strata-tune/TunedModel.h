@@ -8,6 +8,7 @@
 #include "strata/lib/Checkpoint/Checkpoint.h"
 #include "strata/lib/Import/ImportModel.h"
 #include "strata/lib/Support/File.h"
+#include "strata/lib/Target/EmitPackage.h"
 #include "strata/runtime/core/Score.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -58,6 +59,7 @@ private:
   std::optional<Checkpoint> checkpoint_;
   std::optional<MappedFile> text_;
   mlir::OwningOpRef<mlir::ModuleOp> module_;
+  KernelCache kernels_; ///< schedules differ in what calls them, hardly in what there is
   std::string declared_;
   int64_t context_ = 0;
 };
