@@ -65,10 +65,13 @@ std::string strata::describeModel(const Report &report) {
   int64_t followers = llvm::count_if(report.costs.layers, [](const LayerCosts &layer) {
     return layer.role == LayerRole::Follower;
   });
-  std::string text = std::to_string(report.costs.layers.size()) + " layers, " +
-                     std::to_string(report.costs.indexers) + " indexers";
+  auto count = [](int64_t number, const char *what) {
+    return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+  };
+  std::string text = count(int64_t(report.costs.layers.size()), "layer") + ", " +
+                     count(report.costs.indexers, "indexer");
   if (followers)
-    text += ", " + std::to_string(followers) + " layers follow another's rows";
+    text += "; " + count(followers, "layer") + " with the rows of another";
   return text;
 }
 

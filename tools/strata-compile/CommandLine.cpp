@@ -168,3 +168,16 @@ std::optional<CommandLine> strata::parseCommandLine(int argc, char **argv) {
   result.bytecode = flags.bytecode;
   return result;
 }
+
+PipelineOptions strata::getPipelineOptions(const CommandLine &commandLine, mlir::ModuleOp module) {
+  NumberFormat format = getDefaultFormat(module);
+  PipelineOptions options;
+  options.compute = commandLine.compute.value_or(format);
+  options.cache = commandLine.cache.value_or(format);
+  options.pageSize = commandLine.pageSize;
+  options.schedule = commandLine.schedule;
+  options.allowed = commandLine.allowed;
+  options.importRows = commandLine.importRows;
+  options.exportRows = commandLine.exportRows;
+  return options;
+}

@@ -33,6 +33,10 @@ struct CommandLine {
 /// `--version` end the program.
 std::optional<CommandLine> parseCommandLine(int argc, char **argv);
 
+/// The choices of the command line, and for what it leaves open those that the module's weights ask
+/// for.
+PipelineOptions getPipelineOptions(const CommandLine &commandLine, mlir::ModuleOp module);
+
 } // namespace strata
 
 #endif // STRATA_TOOLS_STRATACOMPILE_COMMANDLINE_H

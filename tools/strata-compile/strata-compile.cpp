@@ -1,9 +1,9 @@
 //===- strata-compile.cpp - From a model's MLIR to a package --------------===//
 #include "CommandLine.h"
+#include "Output.h"
 
 #include "strata/InitAll.h"
 #include "strata/lib/Report/Report.h"
-#include "strata/lib/Support/File.h"
 #include "strata/lib/Target/EmitPackage.h"
 
 #include "mlir/IR/AsmState.h"
@@ -16,44 +16,12 @@
 using namespace mlir;
 using namespace strata;
 
-static std::string getText(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module.print(stream);
-  stream << "\n";
-  return text;
-}
-
-static LogicalResult write(StringRef content, const std::string &path) {
-  if (path == "-") {
-    llvm::outs() << content;
-    return success();
-  }
-  Status status = writeFile(path, content);
-  if (!status.ok())
-    llvm::WithColor::error() << status.message() << "\n";
-  return success(status.ok());
-}
-
-static PipelineOptions getOptions(const CommandLine &commandLine, ModuleOp module) {
-  NumberFormat format = getDefaultFormat(module);
-  PipelineOptions options;
-  options.compute = commandLine.compute.value_or(format);
-  options.cache = commandLine.cache.value_or(format);
-  options.pageSize = commandLine.pageSize;
-  options.schedule = commandLine.schedule;
-  options.allowed = commandLine.allowed;
-  options.importRows = commandLine.importRows;
-  options.exportRows = commandLine.exportRows;
-  return options;
-}
-
 /// On standard error, as diagnostics.
 static LogicalResult showRemarks(MLIRContext &context, const std::string &filter) {
   if (filter.empty())
     return success();
-  remark::RemarkCategories categories{filter, std::nullopt, std::nullopt, std::nullopt,
-                                      std::nullopt};
+  // A kind without a filter of its own, even an empty one, would not be shown.
+  remark::RemarkCategories categories{filter, "", "", "", ""};
   return remark::enableOptimizationRemarks(context, nullptr,
                                            std::make_unique<remark::RemarkEmittingPolicyAll>(),
                                            categories, /*printAsEmitRemarks=*/true);
@@ -87,7 +55,7 @@ static LogicalResult compile(const CommandLine &commandLine) {
   if (failed(showRemarks(context, commandLine.remarks)))
     return failure();
 
-  PipelineOptions options = getOptions(commandLine, *module);
+  PipelineOptions options = getPipelineOptions(commandLine, *module);
   if (const std::optional<ReportRequest> &request = commandLine.report) {
     FailureOr<Report> report = makeReport(*module, request->options, options, commandLine.from);
     return failed(report) ? failure()
