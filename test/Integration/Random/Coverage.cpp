@@ -40,6 +40,7 @@ static const Line lines[Coverage::CountOfCounts] = {
     {"runs of 20 = 19 + 1"},
     {"runs token by token"},
     {"runs of each sequence alone"},
+    {"runs with their own choices imported"},
     {"rows chosen by scores"},
     {"  with a tie at the k-th"},
     {"  with the plateau of 0.0 at the k-th"},
@@ -54,7 +55,6 @@ void Coverage::add(const Coverage &other) {
   for (int i = 0; i < CountOfCounts; ++i)
     counts[i] += other.counts[i];
   largestError = std::max(largestError, other.largestError);
-  largestExactError = std::max(largestExactError, other.largestExactError);
   largestBF16Error = std::max(largestBF16Error, other.largestBF16Error);
 }
 
@@ -75,7 +75,6 @@ std::string Coverage::table() const {
   for (int i = 0; i < CountOfCounts; ++i)
     text += line(lines[i].text, std::to_string(counts[i]).c_str());
   text += line("largest error of a logit", number("%.2g", largestError).c_str());
-  text += line("  of models with exact scores", number("%.2g", largestExactError).c_str());
   text += line("largest rms error with bf16", number("%.2g", largestBF16Error).c_str());
   return text;
 }

@@ -36,6 +36,7 @@ struct Coverage {
     Chunks19And1,
     OneByOne,
     AloneRuns,
+    Replays,
     ScoredRows,
     TieRows,
     PlateauRows,
@@ -49,9 +50,8 @@ struct Coverage {
 
   int64_t counts[CountOfCounts] = {};
   /// Errors in standard deviations of the logits.
-  double largestError = 0;      ///< f32
-  double largestExactError = 0; ///< f32, models whose index scores are exact
-  double largestBF16Error = 0;  ///< rms
+  double largestError = 0;     ///< f32
+  double largestBF16Error = 0; ///< rms
 
   int64_t &operator[](Count count) { return counts[count]; }
   void add(const Coverage &other);

@@ -15,6 +15,8 @@ struct RandomCase {
   StepPlan randomPlan;              ///< of the reference and of the CPU
   int randomPlanThreads = 1;        ///< of the CPU's run
   std::vector<StepPlan> otherPlans; ///< of the CPU, one thread
+  /// Choices of a CPU run that another one takes over, the first ones in program order.
+  size_t replayedChoices = 0;
 
   RandomCase(uint64_t seed, uint64_t number);
   std::string describe() const;

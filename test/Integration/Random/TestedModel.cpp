@@ -94,10 +94,8 @@ Expected<std::unique_ptr<TestedModel>> TestedModel::create(const RandomModel &mo
   ScopedDiagnosticHandler handler(tested->context_.get(), [&](Diagnostic &diagnostic) {
     errors += (errors.empty() ? "" : "\n") + diagnostic.str();
   });
-  ImportOptions options;
-  options.pageSize = model.pageSize;
   std::vector<importer::Note> notes;
-  ImportedModel imported = importFolder(*tested->context_, folder, options, notes);
+  ImportedModel imported = importFolder(*tested->context_, folder, ImportOptions(), notes);
   if (!imported.ok())
     return Status(imported.status().code(), "import: " + imported.status().message() + errors);
   tested->module_ = std::move(*imported);
