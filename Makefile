@@ -30,7 +30,7 @@ $(BUILD)/build.ninja:
 	$(call quietly,Configuring in $(BUILD)/,configure,cmake --preset default)
 
 build: configure
-	$(call quietly,Building everything (the first time about ten minutes on two cores),build,ninja -C $(BUILD) -j $(JOBS))
+	$(call quietly,Building everything (the first time some minutes on two cores),build,ninja -C $(BUILD) -j $(JOBS))
 
 # The checkpoint in examples/ is a small GLM-5.2 trained on a public-domain text, with bytes as tokens.
 MODEL := examples/mini-glm-5.2

@@ -4,6 +4,7 @@
 #include "strata/dialects/Strata/IR.h"
 #include "strata/passes/Fuse/Passes.h"
 #include "strata/passes/Lower/Passes.h"
+#include "strata/passes/Share/Passes.h"
 #include "strata/passes/Verify/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,5 +26,6 @@ void strata::registerAllDialects(mlir::DialectRegistry &registry) {
 void strata::registerAllPasses() {
   registerStrataFusePasses();
   registerStrataLowerPasses();
+  registerStrataSharePasses();
   registerStrataVerifyPasses();
 }

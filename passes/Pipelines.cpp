@@ -8,6 +8,7 @@
 #include "strata/dialects/Strata/IR.h"
 #include "strata/passes/Fuse/Passes.h"
 #include "strata/passes/Lower/Passes.h"
+#include "strata/passes/Share/Passes.h"
 #include "strata/passes/Verify/Passes.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -17,7 +18,7 @@ using namespace mlir;
 using namespace strata;
 
 ArrayRef<Phase> strata::getPhases() {
-  static const Phase phases[] = {Phase::Input, Phase::Fuse, Phase::Lower, Phase::Emit};
+  static const Phase phases[] = {Phase::Input, Phase::Share, Phase::Fuse, Phase::Lower, Phase::Emit};
   return phases;
 }
 
@@ -25,6 +26,8 @@ StringRef strata::getPhaseName(Phase phase) {
   switch (phase) {
   case Phase::Input:
     return "input";
+  case Phase::Share:
+    return "share";
   case Phase::Fuse:
     return "fuse";
   case Phase::Lower:
@@ -50,6 +53,35 @@ static void verifyPhase(OpPassManager &manager, Phase phase) {
   manager.addPass(createVerifyPhase({getPhaseName(phase).str()}));
 }
 
+static std::string getApproximationName(Approximation approximation) {
+  switch (approximation) {
+  case Approximation::Sharing:
+    return "sharing";
+  }
+  llvm_unreachable("an approximation without a name");
+}
+
+static void buildShare(OpPassManager &manager, const PipelineOptions &options) {
+  // First, since only a strata.select has rows that can be shared.
+  manager.addPass(createJoinSelect());
+  ShareIndexOptions sharing;
+  sharing.schedule = options.schedule;
+  for (Approximation approximation : options.allowed)
+    sharing.allowApproximate.push_back(getApproximationName(approximation));
+  manager.addPass(createShareIndex(sharing));
+  // Only the indexers that are left have rows that go in or out.
+  if (options.importRows)
+    manager.addPass(createImportRows());
+  if (options.exportRows)
+    manager.addPass(createExportRows());
+  verifyPhase(manager, Phase::Share);
+}
+
+void strata::buildFormats(OpPassManager &manager, const PipelineOptions &options) {
+  manager.addPass(createSetFormats({getFormatName(options.compute).str(),
+                                    getFormatName(options.cache).str(), options.pageSize}));
+}
+
 static void buildFuse(OpPassManager &manager) {
   // Ops that do nothing would become kernels that copy; equal weights and sizes would be named
   // twice.
@@ -63,8 +95,7 @@ static void buildFuse(OpPassManager &manager) {
 
 static void buildLower(OpPassManager &manager, const PipelineOptions &options) {
   // Formats first: what bf16 rounds decides which kernels there are.
-  manager.addPass(createSetFormats({getFormatName(options.compute).str(),
-                                    getFormatName(options.cache).str(), options.pageSize}));
+  buildFormats(manager, options);
   manager.addPass(createLowerToCommands());
   // Last, since it must know every buffer.
   manager.addPass(createPlanArena());
@@ -75,6 +106,8 @@ void strata::buildPipeline(OpPassManager &manager, const PipelineOptions &option
                            Phase to) {
   verifyPhase(manager, from == Phase::Emit ? Phase::Lower
                                            : from); // what is taken up again may come from a person
+  if (from < Phase::Share && to >= Phase::Share)
+    buildShare(manager, options);
   if (from < Phase::Fuse && to >= Phase::Fuse)
     buildFuse(manager);
   if (from < Phase::Lower && to >= Phase::Lower)

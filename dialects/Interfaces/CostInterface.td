@@ -13,7 +13,9 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<"The cost of one execution in a step of the given sizes.",
-                    "::strata::Cost", "getCost", (ins "const ::strata::StepSizes &":$sizes)>
+                    "::strata::Cost", "getCost", (ins "const ::strata::StepSizes &":$sizes)>,
+    InterfaceMethod<"What most of the op's work is for; reports add up costs by it.",
+                    "::strata::CostKind", "getCostKind", (ins), "", "return ::strata::CostKind::Linear;">
   ];
 }
 

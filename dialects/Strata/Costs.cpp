@@ -1,5 +1,6 @@
 //===- Costs.cpp - FLOPs and bytes of the model's ops ---------------------===//
 #include "strata/dialects/Strata/IR.h"
+#include "strata/dialects/Strata/StoredBytes.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,143 +20,160 @@ static double staticElements(Value value) {
   return double(cast<ShapedType>(value.getType()).getNumElements());
 }
 
-/// Bytes of a weight as the checkpoint stores it; f32 where the operand is no weight of the
-/// checkpoint.
-static double weightBytes(Value value) {
+/// Bytes of a weight; f32 where the operand is no weight of the checkpoint.
+static double weightBytes(Value value, const StepSizes &sizes) {
   if (!value)
     return 0;
   if (auto weight = value.getDefiningOp<WeightOp>())
-    return weight.getStoredBytes();
+    return getWeightBytes(weight, sizes.weights);
   return 4 * staticElements(value);
 }
 
-/// Reads and writes of dense activations; weights are given apart.
-static Cost denseCost(double flops, ArrayRef<Value> inputs, ArrayRef<Value> weights,
-                      ArrayRef<Value> outputs, double tokens) {
+/// Reads and writes of dense activations of `tokens` tokens; weights are given apart.
+static Cost denseCost(ArrayRef<Value> inputs, ArrayRef<Value> weights, ArrayRef<Value> outputs,
+                      const StepSizes &sizes, double tokens) {
   Cost cost;
-  cost.flops = flops;
   for (Value input : inputs)
     cost.activationBytesRead += 4 * elements(input, tokens);
   for (Value weight : weights)
-    cost.weightBytes += weightBytes(weight);
+    cost.weightBytes += weightBytes(weight, sizes);
   for (Value output : outputs)
     cost.activationBytesWritten += 4 * elements(output, tokens);
   return cost;
 }
 
+static Cost denseCost(ArrayRef<Value> inputs, ArrayRef<Value> weights, ArrayRef<Value> outputs,
+                      const StepSizes &sizes) {
+  return denseCost(inputs, weights, outputs, sizes, sizes.tokens);
+}
+
+/// An op that multiplies each token with weights of `elements` elements.
+static Cost productCost(double elements, ArrayRef<Value> inputs, ArrayRef<Value> weights,
+                        ArrayRef<Value> outputs, const StepSizes &sizes) {
+  Cost cost = denseCost(inputs, weights, outputs, sizes);
+  cost.flops = 2 * sizes.tokens * elements;
+  return cost;
+}
+
+static Cost elementwiseCost(double flops, ArrayRef<Value> inputs, ArrayRef<Value> weights,
+                            ArrayRef<Value> outputs, const StepSizes &sizes) {
+  Cost cost = denseCost(inputs, weights, outputs, sizes);
+  cost.elementwiseFlops = flops;
+  return cost;
+}
+
 Cost EmbeddingOp::getCost(const StepSizes &sizes) {
-  Cost cost = denseCost(0, {getIds()}, {}, {getResult()}, sizes.tokens);
-  double stored = weightBytes(getTable()) / staticElements(getTable());
+  Cost cost = denseCost({getIds()}, {}, {getResult()}, sizes);
+  double stored = weightBytes(getTable(), sizes) / staticElements(getTable());
   cost.weightBytes =
       stored * elements(getResult(), sizes.tokens); // only the rows that are looked up
   return cost;
 }
 
 Cost LinearOp::getCost(const StepSizes &sizes) {
-  double flops = 2 * sizes.tokens * staticElements(getWeight());
-  return denseCost(flops, {getInput()}, {getWeight(), getBias()}, {getResult()}, sizes.tokens);
+  Cost cost = productCost(staticElements(getWeight()), {getInput()}, {getWeight(), getBias()},
+                          {getResult()}, sizes);
+  if (getBias())
+    cost.elementwiseFlops = sizes.tokens * staticElements(getBias());
+  return cost;
 }
 
 Cost HeadLinearOp::getCost(const StepSizes &sizes) {
-  double flops = 2 * sizes.tokens * staticElements(getWeight());
-  return denseCost(flops, {getInput()}, {getWeight()}, {getResult()}, sizes.tokens);
+  return productCost(staticElements(getWeight()), {getInput()}, {getWeight()}, {getResult()},
+                     sizes);
 }
 
 Cost RmsNormOp::getCost(const StepSizes &sizes) {
-  return denseCost(4 * elements(getInput(), sizes.tokens), {getInput()}, {getWeight()},
-                   {getResult()}, sizes.tokens);
+  return elementwiseCost(4 * elements(getInput(), sizes.tokens), {getInput()}, {getWeight()},
+                         {getResult()}, sizes);
 }
 
 Cost LayerNormOp::getCost(const StepSizes &sizes) {
-  return denseCost(7 * elements(getInput(), sizes.tokens), {getInput()}, {getWeight(), getBias()},
-                   {getResult()}, sizes.tokens);
+  return elementwiseCost(7 * elements(getInput(), sizes.tokens), {getInput()},
+                         {getWeight(), getBias()}, {getResult()}, sizes);
 }
 
 Cost RopeOp::getCost(const StepSizes &sizes) {
   double features = double(getInput().getType().getShape().back());
   double rotated = elements(getInput(), sizes.tokens) / features * double(getWidth());
-  return denseCost(3 * rotated, {getInput()}, {}, {getResult()}, sizes.tokens);
+  return elementwiseCost(3 * rotated, {getInput()}, {}, {getResult()}, sizes);
 }
 
 Cost HadamardOp::getCost(const StepSizes &sizes) {
   double count = elements(getInput(), sizes.tokens);
-  return denseCost(count * (std::log2(double(getInput().getType().getShape().back())) + 1),
-                   {getInput()}, {}, {getResult()}, sizes.tokens);
+  return elementwiseCost(count * (std::log2(double(getInput().getType().getShape().back())) + 1),
+                         {getInput()}, {}, {getResult()}, sizes);
 }
 
 Cost GatedMlpOp::getCost(const StepSizes &sizes) {
   double products = staticElements(getGate()) + staticElements(getUp()) + staticElements(getDown());
-  double activations = 5 * double(getGate().getType().getDimSize(0));
-  return denseCost(sizes.tokens * (2 * products + activations), {getInput()},
-                   {getGate(), getUp(), getDown()}, {getResult()}, sizes.tokens);
+  Cost cost =
+      productCost(products, {getInput()}, {getGate(), getUp(), getDown()}, {getResult()}, sizes);
+  cost.elementwiseFlops = 5 * sizes.tokens * double(getGate().getType().getDimSize(0));
+  return cost;
 }
 
 Cost RouteOp::getCost(const StepSizes &sizes) {
-  double flops = 2 * sizes.tokens * staticElements(getRouter());
-  return denseCost(flops, {getInput()}, {getRouter(), getCorrection()},
-                   {getExperts(), getWeights()}, sizes.tokens);
+  return productCost(staticElements(getRouter()), {getInput()}, {getRouter(), getCorrection()},
+                     {getExperts(), getWeights()}, sizes);
 }
 
 /// Bytes of the experts that at least one token chose, if each token chooses evenly.
 static double distinctExpertBytes(double experts, double chosen, ArrayRef<Value> stacks,
-                                  double tokens) {
-  double distinct = experts * (1 - std::pow(1 - chosen / experts, tokens)), bytes = 0;
+                                  const StepSizes &sizes) {
+  double distinct = experts * (1 - std::pow(1 - chosen / experts, sizes.tokens)), bytes = 0;
   for (Value stack : stacks)
-    bytes += weightBytes(stack);
+    bytes += weightBytes(stack, sizes);
   return bytes / experts * distinct;
 }
 
 Cost MixtureOfExpertsOp::getCost(const StepSizes &sizes) {
   double experts = double(getGate().getType().getDimSize(0)),
          chosen = double(getExperts().getType().getDimSize(1));
-  double products =
-      (staticElements(getGate()) + staticElements(getUp()) + staticElements(getDown())) / experts;
-  double activations = 5 * double(getGate().getType().getDimSize(1));
-  Cost cost = denseCost(sizes.tokens * chosen * (2 * products + activations),
-                        {getInput(), getExperts(), getWeights()}, {}, {getResult()}, sizes.tokens);
-  cost.weightBytes =
-      distinctExpertBytes(experts, chosen, {getGate(), getUp(), getDown()}, sizes.tokens);
+  double stacks = staticElements(getGate()) + staticElements(getUp()) + staticElements(getDown());
+  Cost cost = productCost(chosen * stacks / experts, {getInput(), getExperts(), getWeights()}, {},
+                          {getResult()}, sizes);
+  cost.elementwiseFlops = 5 * sizes.tokens * chosen * double(getGate().getType().getDimSize(1));
+  cost.weightBytes = distinctExpertBytes(experts, chosen, {getGate(), getUp(), getDown()}, sizes);
   return cost;
 }
 
 Cost GatedLinearOp::getCost(const StepSizes &sizes) {
-  double flops = 2 * (staticElements(getGate()) + staticElements(getUp())) +
-                 5 * double(getGate().getType().getDimSize(0));
-  return denseCost(sizes.tokens * flops, {getInput()}, {getGate(), getUp()}, {getResult()},
-                   sizes.tokens);
+  Cost cost = productCost(staticElements(getGate()) + staticElements(getUp()), {getInput()},
+                          {getGate(), getUp()}, {getResult()}, sizes);
+  cost.elementwiseFlops = 5 * sizes.tokens * double(getGate().getType().getDimSize(0));
+  return cost;
 }
 
 Cost ExpertOutputsOp::getCost(const StepSizes &sizes) {
   double experts = double(getGate().getType().getDimSize(0)),
          chosen = double(getExperts().getType().getDimSize(1));
-  double products =
-      (staticElements(getGate()) + staticElements(getUp()) + staticElements(getDown())) / experts;
-  double activations = 5 * double(getGate().getType().getDimSize(1));
-  Cost cost = denseCost(sizes.tokens * chosen * (2 * products + activations),
-                        {getInput(), getExperts()}, {}, {getResult()}, sizes.tokens);
-  cost.weightBytes =
-      distinctExpertBytes(experts, chosen, {getGate(), getUp(), getDown()}, sizes.tokens);
+  double stacks = staticElements(getGate()) + staticElements(getUp()) + staticElements(getDown());
+  Cost cost =
+      productCost(chosen * stacks / experts, {getInput(), getExperts()}, {}, {getResult()}, sizes);
+  cost.elementwiseFlops = 5 * sizes.tokens * chosen * double(getGate().getType().getDimSize(1));
+  cost.weightBytes = distinctExpertBytes(experts, chosen, {getGate(), getUp(), getDown()}, sizes);
   return cost;
 }
 
 Cost CombineExpertsOp::getCost(const StepSizes &sizes) {
-  return denseCost(2 * elements(getOutputs(), sizes.tokens), {getOutputs(), getWeights()}, {},
-                   {getResult()}, sizes.tokens);
+  return elementwiseCost(2 * elements(getOutputs(), sizes.tokens), {getOutputs(), getWeights()}, {},
+                         {getResult()}, sizes);
 }
 
 Cost AppendOp::getCost(const StepSizes &sizes) {
   Cost cost;
   for (Value value : getValues())
     cost.activationBytesRead += 4 * elements(value, sizes.tokens);
-  cost.cacheBytesWritten = sizes.tokens * double(getCache().getType().getRecordBytes());
+  cost.cacheBytesWritten = sizes.tokens * getRecordBytes(getCache().getType(), sizes.caches);
   return cost;
 }
 
 /// Scoring reads every visible key once and multiplies it with all heads.
 static Cost scanCost(Value query, Value headWeights, CacheType cache, const StepSizes &sizes) {
-  Cost cost = denseCost(0, {query, headWeights}, {}, {}, sizes.tokens);
+  Cost cost = denseCost({query, headWeights}, {}, {}, sizes);
   cost.flops = 2 * elements(query, sizes.tokens) * sizes.visible;
-  cost.cacheBytesRead = sizes.tokens * sizes.visible * double(cache.getRecordBytes());
+  cost.cacheBytesRead = sizes.tokens * sizes.visible * getRecordBytes(cache, sizes.caches);
   return cost;
 }
 
@@ -179,25 +197,31 @@ Cost SelectOp::getCost(const StepSizes &sizes) {
 }
 
 Cost AttentionOp::getCost(const StepSizes &sizes) {
-  Cost cost = denseCost(0, {getQuery()}, {}, {getResult()}, sizes.tokens);
+  Cost cost = denseCost({getQuery()}, {}, {getResult()}, sizes);
   double heads = double(getQuery().getType().getDimSize(1));
   for (const Source &source : getSources()) {
     auto cache = cast<CacheType>(source.cache.getType());
     double records = sizes.visible;
     if (source.rows) {
-      records = std::min(records, double(cast<ShapedType>(source.rows.getType()).getDimSize(1)));
+      records = sizes.visibleUpTo(double(cast<ShapedType>(source.rows.getType()).getDimSize(1)));
       cost.activationBytesRead += 4 * elements(source.rows, sizes.tokens);
     } else if (source.selector.getKind() != SelectorKind::All) {
-      records = std::min(records, double(source.selector.getCount()));
+      records = sizes.visibleUpTo(double(source.selector.getCount()));
     }
     cost.flops +=
         2 * sizes.tokens * heads * records * double(cache.getKeyWidth() + cache.getValueWidth());
-    cost.cacheBytesRead += sizes.tokens * records * double(cache.getRecordBytes());
+    cost.cacheBytesRead += sizes.tokens * records * getRecordBytes(cache, sizes.caches);
   }
   return cost;
 }
 
 Cost LogitsOp::getCost(const StepSizes &sizes) {
-  double flops = 2 * sizes.wanted * staticElements(getWeight());
-  return denseCost(flops, {getInput()}, {getWeight()}, {getResult()}, sizes.wanted);
+  Cost cost = denseCost({getInput()}, {getWeight()}, {getResult()}, sizes, sizes.wanted);
+  cost.flops = 2 * sizes.wanted * staticElements(getWeight());
+  return cost;
 }
+
+CostKind IndexScoresOp::getCostKind() { return CostKind::Scan; }
+CostKind TopKOp::getCostKind() { return CostKind::Scan; }
+CostKind SelectOp::getCostKind() { return CostKind::Scan; }
+CostKind AttentionOp::getCostKind() { return CostKind::Attention; }

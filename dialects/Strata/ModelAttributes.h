@@ -11,7 +11,8 @@
 
 namespace strata {
 
-/// The entry point: `func.func @step(batch, caches…) -> (logits, caches…)`.
+/// The entry point: `func.func @step(batch, caches…, rows…) -> (logits, caches…, rows…)`; most have
+/// no rows in their signature.
 constexpr llvm::StringLiteral kEntryPoint = "step";
 
 /// Of the module. String: `model_type` of config.json.
@@ -25,10 +26,15 @@ constexpr llvm::StringLiteral kEosTokenIdsAttr = "strata.eos_token_ids";
 /// round their operands to.
 constexpr llvm::StringLiteral kComputeAttr = "strata.compute";
 
+/// Of the module. Array of strings: what made its results differ from the model's, such as "sharing";
+/// left out when nothing did.
+constexpr llvm::StringLiteral kApproximateAttr = "strata.approximate";
+
 /// Of any op. I64: the number of the model's layer that it belongs to; labels traces and messages.
 constexpr llvm::StringLiteral kLayerAttr = "strata.layer";
 
-/// Of an argument of the entry point that is a cache. String: its name in messages and traces.
+/// Of an argument of the entry point that is a cache or rows. String: its name in messages and
+/// traces.
 constexpr llvm::StringLiteral kCacheNameAttr = "strata.name";
 
 } // namespace strata

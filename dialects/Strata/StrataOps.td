@@ -27,6 +27,10 @@ class Strata_Op<string name, list<Trait> traits = []> : Op<Strata_Dialect, name,
 class Strata_ComputeOp<string name, list<Trait> traits = []>
     : Strata_Op<name, traits # [Pure, DeclareOpInterfaceMethods<CostOpInterface>]>;
 
+/// One whose work is something other than products with weights: it says what (CostKind).
+class Strata_CacheComputeOp<string name, list<Trait> traits = []>
+    : Strata_Op<name, traits # [Pure, DeclareOpInterfaceMethods<CostOpInterface, ["getCostKind"]>]>;
+
 //===----------------------------------------------------------------------===//
 // Batch and weights
 //===----------------------------------------------------------------------===//
@@ -393,7 +397,7 @@ def Strata_AppendOp : Strata_ComputeOp<"append", [AllTypesMatch<["cache", "resul
   let hasVerifier = 1;
 }
 
-def Strata_IndexScoresOp : Strata_ComputeOp<"index_scores"> {
+def Strata_IndexScoresOp : Strata_CacheComputeOp<"index_scores"> {
   let summary = "score all cached keys";
   let description = [{
     `scores[n, s] = scale · Σ_h head_weights[n, h] · max(0, query[n, h] · key[s])` for every position s that token n sees, −∞
@@ -421,7 +425,7 @@ def Strata_IndexScoresOp : Strata_ComputeOp<"index_scores"> {
   let hasVerifier = 1;
 }
 
-def Strata_TopKOp : Strata_ComputeOp<"top_k"> {
+def Strata_TopKOp : Strata_CacheComputeOp<"top_k"> {
   let summary = "select the positions with the greatest scores";
   let description = [{
     For each token the k best positions that it sees: greater score first, then smaller position; ±0 are equal; NaN counts as
@@ -443,7 +447,7 @@ def Strata_TopKOp : Strata_ComputeOp<"top_k"> {
   let hasVerifier = 1;
 }
 
-def Strata_SelectOp : Strata_ComputeOp<"select"> {
+def Strata_SelectOp : Strata_CacheComputeOp<"select"> {
   let summary = "select the cached positions that tokens attend to";
   let description = [{
     `top_k(index_scores(query, head_weights, cache))` without the matrix of scores: the indexer of DeepSeek Sparse Attention.
@@ -471,7 +475,7 @@ def Strata_SelectOp : Strata_ComputeOp<"select"> {
   let hasVerifier = 1;
 }
 
-def Strata_AttentionOp : Strata_ComputeOp<"attention", [AttrSizedOperandSegments]> {
+def Strata_AttentionOp : Strata_CacheComputeOp<"attention", [AttrSizedOperandSegments]> {
   let summary = "attend to the union of several key sources";
   let description = [{
     One softmax over the keys of all sources. A source is a cache and a selector: `all`, `window(n)`, `first(n)`, or `rows(%r)`,

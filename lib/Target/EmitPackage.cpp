@@ -11,14 +11,32 @@
 using namespace mlir;
 using namespace strata;
 
+/// The kernels' shared objects, from the cache if they are there.
+static FailureOr<std::vector<std::string>>
+getObjects(KernelTable &kernels, ArrayRef<Processor> processors, KernelCache *cache) {
+  ModuleOp module = kernels.getModule();
+  if (!module)
+    return std::vector<std::string>();
+  if (!cache)
+    return compileKernels(module, kernels.getEntries(), processors);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  if (auto found = cache->find(text); found != cache->end())
+    return found->second;
+  FailureOr<std::vector<std::string>> objects =
+      compileKernels(module, kernels.getEntries(), processors);
+  if (succeeded(objects))
+    cache->emplace(std::move(text), *objects);
+  return objects;
+}
+
 FailureOr<std::string> strata::emitPackage(ModuleOp lowered, ArrayRef<Processor> processors,
-                                           StringRef inputModule) {
+                                           StringRef inputModule, KernelCache *cache) {
   FailureOr<Manifest> manifest = buildManifest(lowered, processors);
   if (failed(manifest))
     return failure();
-  FailureOr<std::vector<std::string>> objects(std::vector<std::string>{});
-  if (ModuleOp kernels = manifest->kernels.getModule())
-    objects = compileKernels(kernels, manifest->kernels.getEntries(), processors);
+  FailureOr<std::vector<std::string>> objects = getObjects(manifest->kernels, processors, cache);
   if (failed(objects))
     return failure();
 

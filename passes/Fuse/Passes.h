@@ -1,4 +1,4 @@
-//===- Passes.h - The passes of the phase fuse ------------------*- C++ -*-===//
+//===- Passes.h - Passes that join ops --------------------------*- C++ -*-===//
 #ifndef STRATA_PASSES_FUSE_PASSES_H
 #define STRATA_PASSES_FUSE_PASSES_H
 

@@ -67,16 +67,20 @@ static LogicalResult verifyLinearCaches(func::FuncOp function) {
   return failure(result.wasInterrupted());
 }
 
-/// `@step(!strata.batch, caches…) -> (first result, caches…)`, where the first result is checked by
-/// the caller.
+static bool isRows(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getRank() == 2 && tensor.getElementType().isInteger(32);
+}
+
+/// `@step(!strata.batch, caches…, rows…)`, whose results are checked by the caller.
 static FailureOr<func::FuncOp> verifyEntry(ModuleOp module) {
   auto step = module.lookupSymbol<func::FuncOp>("step");
   if (!step || step.isExternal() || !step.getBody().hasOneBlock())
     return module.emitError() << "expected a function @step with one block but there is none";
   ArrayRef<Type> arguments = step.getArgumentTypes();
   if (arguments.empty() || !isa<BatchType>(arguments.front()) ||
-      !llvm::all_of(arguments.drop_front(), llvm::IsaPred<CacheType>))
-    return step.emitError() << "expected @step to take a batch, then caches, but got "
+      !llvm::all_of(arguments.drop_front().drop_while(llvm::IsaPred<CacheType>), isRows))
+    return step.emitError() << "expected @step to take a batch, then caches, then rows, but got "
                             << step.getFunctionType();
   return step;
 }
@@ -94,20 +98,47 @@ static LogicalResult verifyModelAttributes(ModuleOp module) {
   return success();
 }
 
-static LogicalResult verifyTensors(ModuleOp module, StringRef phase) {
+/// A tensor of tokens × length is what joining scores and choice is for.
+static LogicalResult verifyNoScores(func::FuncOp step) {
+  auto isScores = [](Type type) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    return shaped && shaped.hasRank() &&
+           llvm::count_if(shaped.getShape(), ShapedType::isDynamic) > 1;
+  };
+  auto result =
+      step.walk([&](Operation *op) -> WalkResult {
+        for (Type type : op->getResultTypes())
+          if (isa<IndexScoresOp>(op) || isScores(type))
+            return op->emitOpError() << "makes a tensor of tokens × length, " << type
+                                     << ", which the phase share and those behind it have none of";
+        if (isa<TopKOp>(op))
+          return op->emitOpError()
+                 << "is not part of the phases from share on: its scores are a tensor of tokens "
+                    "× length";
+        return WalkResult::advance();
+      });
+  return failure(result.wasInterrupted());
+}
+
+/// The phases `input`, `share` and `fuse`.
+static LogicalResult verifyModel(ModuleOp module, StringRef phase) {
   FailureOr<func::FuncOp> step = verifyEntry(module);
   if (failed(step) || failed(verifyModelAttributes(module)))
     return failure();
-  ArrayRef<Type> results = step->getResultTypes(), caches = step->getArgumentTypes().drop_front();
+  ArrayRef<Type> results = step->getResultTypes(),
+                 caches =
+                     step->getArgumentTypes().drop_front().take_while(llvm::IsaPred<CacheType>);
   auto logits = results.empty() ? RankedTensorType() : dyn_cast<RankedTensorType>(results.front());
   if (!logits || logits.getRank() != 2 || !logits.getElementType().isF32() ||
       logits.isDynamicDim(1))
     return step->emitError()
            << "expected @step to return logits, an f32 tensor [wanted, vocabulary], first but got "
            << step->getFunctionType();
-  if (results.drop_front() != caches)
+  results = results.drop_front();
+  if (results.take_front(caches.size()) != caches ||
+      !llvm::all_of(results.drop_front(std::min(results.size(), caches.size())), isRows))
     return step->emitError()
-           << "expected @step to return its caches in order after the logits but got "
+           << "expected @step to return its caches in order after the logits, then rows, but got "
            << step->getFunctionType();
   int64_t pageSize = 0;
   for (Type type : caches) {
@@ -122,7 +153,9 @@ static LogicalResult verifyTensors(ModuleOp module, StringRef phase) {
       return WalkResult::advance();
     return op->emitOpError() << "is not part of the phase " << phase;
   });
-  return failure(result.wasInterrupted() || failed(verifyLinearCaches(*step)));
+  if (result.wasInterrupted() || failed(verifyLinearCaches(*step)))
+    return failure();
+  return phase == "input" ? success() : verifyNoScores(*step);
 }
 
 static LogicalResult verifyLower(ModuleOp module) {
@@ -135,6 +168,8 @@ static LogicalResult verifyLower(ModuleOp module) {
     if (auto buffer = dyn_cast<BufferOp>(op); buffer && !buffer.getSlot())
       return op.emitOpError() << "has no slot at the end of the phase lower";
   }
+  if (failed(verifyNoScores(*step)))
+    return failure();
   for (auto kernels : module.getOps<ModuleOp>()) {
     auto result = kernels.walk([&](Operation *op) -> WalkResult {
       if (op == kernels || isKernelOp(op))
@@ -154,11 +189,11 @@ struct VerifyPhase : strata::impl::VerifyPhaseBase<VerifyPhase> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (phase != "input" && phase != "fuse" && phase != "lower") {
-      module.emitError() << "expected the phase input, fuse or lower but got " << phase;
+    if (phase != "input" && phase != "share" && phase != "fuse" && phase != "lower") {
+      module.emitError() << "expected the phase input, share, fuse or lower but got " << phase;
       return signalPassFailure();
     }
-    if (failed(phase == "lower" ? verifyLower(module) : verifyTensors(module, phase)))
+    if (failed(phase == "lower" ? verifyLower(module) : verifyModel(module, phase)))
       signalPassFailure();
     markAllAnalysesPreserved();
   }

@@ -54,9 +54,10 @@ struct StepInput {
   std::vector<int32_t> pages;
 
   /// Rows to use instead of the indexers' own, one array [tokens, k] for each indexer; empty: none.
+  /// Null: that indexer's own.
   std::vector<const int32_t *> importedRows;
   /// Experts to use instead of the routers' own, one array [tokens, experts per token] (ascending)
-  /// for each mixture; empty: none.
+  /// for each mixture; empty: none. Null: that router's own.
   std::vector<const int32_t *> importedExperts;
 };
 

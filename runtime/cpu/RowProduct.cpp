@@ -1,6 +1,8 @@
 //===- RowProduct.cpp - Matrix products whose rows don't depend on each other -===//
 #include "strata/runtime/cpu/RowProduct.h"
 
+#include "strata/runtime/cpu/Scratch.h"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -16,11 +18,7 @@ namespace strata::rt {
 /// rows takes at once (a single row then costs twice a pure read of the weight; 16 cost ten times
 /// as much); its AVX2 kernel takes 6, so that with 8 the last rows go another way. The rest is for
 /// what was not tried.
-static constexpr std::array<int64_t, 4> kBlockRows = {8, 4, 2, 1};
-
-/// About as many f32 weights of a block as stay in a second-level cache beside the rows.
-static constexpr int64_t kBlockWeights = 128 * 1024;
-static constexpr int64_t kMaxBlockOutputs = 64, kMinBlockOutputs = 16;
+static constexpr std::array<int64_t, 4> kBlockRows = {kMaxBlockRows, 4, 2, 1};
 
 SingleThreadedLibrary::SingleThreadedLibrary() {
   // The library brings its own OpenMP; which one is the distribution's choice, so it is not linked.
@@ -125,23 +123,16 @@ RowProduct::RowProduct(const BoundWeight &weight, bool transposed, ElementType o
       roundWeights_(operands == ElementType::BF16 &&
                     (weight.description().stored != ElementType::BF16 || weight.scaled())) {
   assert((operands == ElementType::F32 || operands == ElementType::BF16) && "can't round to it");
-  // A transposed weight comes in rows of all outputs; it is a small one (a head's), taken whole.
-  blockOutputs_ = transposed ? outputs_
-                             : std::min(outputs_, std::clamp(kBlockWeights / inputs_ / 16 * 16,
-                                                             kMinBlockOutputs, kMaxBlockOutputs));
+  blockOutputs_ = productBlockOutputs(inputs_, outputs_, transposed);
   std::vector<BlockShape> shapes = {{inputs_, blockOutputs_, transposed}};
   if (outputs_ % blockOutputs_ != 0)
     shapes.push_back({inputs_, outputs_ % blockOutputs_, transposed});
   libraryRows_ = chooseBlockRows(shapes);
 }
 
-/// Floats, rounded up to whole cache lines.
-static int64_t paddedFloats(int64_t count) { return (count + 15) / 16 * 16; }
-
 size_t RowProduct::scratchBytes() const {
-  return sizeof(float) *
-         size_t(paddedFloats(inputs_ * blockRows()) + paddedFloats(inputs_ * blockOutputs_) +
-                paddedFloats(blockOutputs_ * blockRows()));
+  // Whatever rows this processor takes at once, so that a package says what it needs.
+  return productScratchBytes(inputs_, outputs_, transposed_);
 }
 
 RowProduct::Room RowProduct::room(std::byte *scratch) const {

@@ -7,15 +7,13 @@
 //
 //===----------------------------------------------------------------------===//
 #include "strata/runtime/cpu/Command.h"
+#include "strata/runtime/cpu/Scratch.h"
 #include "strata/runtime/cpu/TopK.h"
 
 #include <algorithm>
 #include <numeric>
 
 namespace strata::rt {
-
-/// Scores of one call of the kernel: they stay in the first-level cache.
-static constexpr int64_t kBlock = 2048;
 
 namespace {
 
@@ -29,14 +27,9 @@ public:
     mayScore_ = table.k() < program.options.maxPages * pageSize;
   }
 
-  uint64_t scratchBytes() const override {
-    return mayScore_ ? *alignUp(kBlock * sizeof(float)) +
-                           uint64_t(TopK::storageSize(table_.k(), kBlock)) * sizeof(Candidate)
-                     : 0;
-  }
-  /// Candidates of parts, and as much room to merge them.
+  uint64_t scratchBytes() const override { return mayScore_ ? selectScratchBytes(table_.k()) : 0; }
   uint64_t sharedBytes() const override {
-    return mayScore_ ? 2 * uint64_t(maxParts() * table_.k()) * sizeof(Candidate) : 0;
+    return mayScore_ ? selectSharedBytes(table_.k(), threads_) : 0;
   }
 
   Status run(StepState &state) override {
@@ -58,8 +51,6 @@ public:
   }
 
 private:
-  int64_t maxParts() const { return 4 * int64_t(threads_); }
-
   void select(StepState &state, int32_t *rows) {
     int64_t k = table_.k(), longest = 0;
     scored_.clear();
@@ -91,7 +82,7 @@ private:
     state.output.nanScores += nanScores;
     if (parts == 1)
       return;
-    Candidate *room = merged + maxParts() * k;
+    Candidate *room = merged + maxSelectParts(threads_) * k;
     state.pool.parallelFor(tokens, 1, [&](int64_t begin, int64_t end, int) {
       for (int64_t i = begin; i < end; ++i) {
         Candidate *candidates = merged + i * parts * k;
@@ -110,13 +101,14 @@ private:
     int64_t first = visible * part / parts, end = visible * (part + 1) / parts;
     std::byte *scratch = state.threadScratch(thread);
     auto *scores = reinterpret_cast<float *>(scratch);
-    TopK topK(k, kBlock, reinterpret_cast<Candidate *>(scratch + *alignUp(kBlock * sizeof(float))));
+    TopK topK(k, kScoreBlock,
+              reinterpret_cast<Candidate *>(scratch + roundUpTo64(kScoreBlock * sizeof(float))));
     void *arguments[] = {
         Rows(state, *table_.query()).row(token), Rows(state, *table_.head_weights()).row(token),
         cache_, const_cast<int32_t *>(&state.input.pages[size_t(state.input.pageBegin[token])]),
         scores};
-    for (int64_t begin = first; begin < end; begin += kBlock) {
-      int64_t blockEnd = std::min(begin + kBlock, end);
+    for (int64_t begin = first; begin < end; begin += kScoreBlock) {
+      int64_t blockEnd = std::min(begin + kScoreBlock, end);
       kernel_(arguments, begin, blockEnd);
       topK.add(scores, blockEnd - begin, begin);
     }

@@ -7,6 +7,8 @@
 #ifndef STRATA_RUNTIME_CPU_TOPK_H
 #define STRATA_RUNTIME_CPU_TOPK_H
 
+#include "strata/runtime/cpu/Scratch.h"
+
 #include <cstdint>
 
 namespace strata::rt {
@@ -28,7 +30,7 @@ Candidate keepBest(Candidate *candidates, int64_t count, int64_t k, Candidate *s
 class TopK {
 public:
   /// Candidates of room that a selection needs.
-  static int64_t storageSize(int64_t k, int64_t block) { return 2 * (2 * k + block); }
+  static int64_t storageSize(int64_t k, int64_t block) { return topKStorage(k, block); }
 
   /// Blocks have at most `block` scores. `storage` has room for `storageSize` candidates.
   TopK(int64_t k, int64_t block, Candidate *storage)

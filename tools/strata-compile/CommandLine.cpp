@@ -5,6 +5,7 @@
 
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Regex.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/WithColor.h"
 
@@ -46,18 +47,38 @@ struct Flags {
   cl::OptionCategory category{"Options of strata-compile"};
   cl::opt<std::string> input{cl::Positional, cl::Required, cl::desc("<model.mlir>"),
                              cl::cat(category)};
-  cl::opt<std::string> output{"o", cl::Required, cl::desc("where the result goes"),
-                              cl::value_desc("file"), cl::cat(category)};
+  cl::opt<std::string> output{"o", cl::cat(category), cl::value_desc("file"),
+                              cl::desc("where the result goes; a report goes to standard output")};
   cl::ValuesClass formats = cl::values(clEnumValN(NumberFormat::F32, "f32", "single precision"),
                                        clEnumValN(NumberFormat::BF16, "bf16", "bfloat16"));
   cl::opt<NumberFormat> compute{
       "compute", formats, cl::cat(category),
       cl::desc("what products round their operands to (default: by the weights' types)")};
-  cl::opt<NumberFormat> cache{"cache", formats, cl::cat(category),
-                              cl::desc("what caches hold (default: by the weights' types)")};
+  cl::opt<CacheChoice> cache{
+      "cache", cl::cat(category), cl::desc("what caches hold (default: by the weights' types)"),
+      cl::values(
+          clEnumValN(CacheChoice::F32, "f32", "single precision"),
+          clEnumValN(CacheChoice::BF16, "bf16", "bfloat16; in reports with index keys of e4m3"),
+          clEnumValN(CacheChoice::FP8, "fp8", "e4m3 with scales; in reports alone"))};
   cl::opt<int64_t> pageSize{"page-size", cl::init(64),
                             cl::desc("tokens in a page of the caches (default: 64)"),
                             cl::value_desc("n"), cl::cat(category)};
+  cl::opt<std::string> schedule{
+      "schedule", cl::init("declared"), cl::cat(category), cl::value_desc("schedule"),
+      cl::desc("which layers use whose rows (default: declared, what the model was trained for): "
+               "pattern:FSSS, every:N,offset:M or groups:0;1;2-5")};
+  cl::list<Approximation> allowed{
+      "allow-approximate", cl::CommaSeparated, cl::cat(category),
+      cl::desc("what may change results beyond rounding"),
+      cl::values(clEnumValN(Approximation::Sharing, "sharing",
+                            "a schedule that the model was not trained for"))};
+  cl::opt<bool> importRows{"import-rows", cl::cat(category),
+                           cl::desc("take rows as an input: the program has no indexer")};
+  cl::opt<bool> exportRows{"export-rows", cl::cat(category),
+                           cl::desc("make rows a result of the program")};
+  cl::opt<std::string> remarks{
+      "remarks-filter", cl::value_desc("regex"), cl::cat(category),
+      cl::desc("show what passes decided, by category: strata-share, strata-join, …")};
   cl::list<std::string> cpu{
       "cpu", cl::CommaSeparated, cl::value_desc("name,…"), cl::cat(category),
       cl::desc("processors to compile for (default: x86-64,x86-64-v3): x86-64, x86-64-v2, "
@@ -70,6 +91,8 @@ struct Flags {
                               cl::desc("leave out what --device=reference needs")};
   cl::opt<bool> bytecode{"emit-bytecode", cl::cat(category),
                          cl::desc("write bytecode instead of text before emit")};
+
+  ReportFlags report{category};
 
   Flags() {
     for (Phase phase : getPhases()) {
@@ -94,6 +117,16 @@ std::optional<CommandLine> strata::parseCommandLine(int argc, char **argv) {
                        << getPhaseName(result.to) << ": there is nothing to do\n";
     return std::nullopt;
   }
+  if (flags.importRows && flags.exportRows) {
+    WithColor::error() << "--import-rows and --export-rows exclude each other: a program without "
+                          "indexers has no rows of its own\n";
+    return std::nullopt;
+  }
+  if (!flags.remarks.empty() && !llvm::Regex(flags.remarks).isValid()) {
+    WithColor::error() << "--remarks-filter: expected a regular expression but got '"
+                       << flags.remarks << "'\n";
+    return std::nullopt;
+  }
   if (flags.pageSize < 1 || flags.pageSize > 65536) {
     WithColor::error() << "--page-size: expected 1 to 65536 but got " << flags.pageSize << "\n";
     return std::nullopt;
@@ -106,10 +139,45 @@ std::optional<CommandLine> strata::parseCommandLine(int argc, char **argv) {
   result.processors = std::move(*processors);
   if (flags.compute.getNumOccurrences())
     result.compute = flags.compute;
+  std::optional<CacheChoice> cache;
   if (flags.cache.getNumOccurrences())
-    result.cache = flags.cache;
+    cache = flags.cache;
+  if (cache && cache != CacheChoice::FP8)
+    result.cache = cache == CacheChoice::F32 ? NumberFormat::F32 : NumberFormat::BF16;
+  mlir::FailureOr<std::optional<ReportRequest>> report = flags.report.get(cache);
+  if (failed(report))
+    return std::nullopt;
+  result.report = *report;
+  if (result.output.empty() && !result.report) {
+    WithColor::error() << "-o: expected a file for the result\n";
+    return std::nullopt;
+  }
+  if (result.report && (result.from >= Phase::Lower || flags.to.getNumOccurrences())) {
+    WithColor::error() << "--report: expected a module of a phase before lower, and no --to\n";
+    return std::nullopt;
+  }
+  if (result.report && result.output.empty())
+    result.output = "-";
   result.pageSize = flags.pageSize;
+  result.schedule = flags.schedule;
+  result.allowed.assign(flags.allowed.begin(), flags.allowed.end());
+  result.importRows = flags.importRows;
+  result.exportRows = flags.exportRows;
+  result.remarks = flags.remarks;
   result.keepInputModule = !flags.noInputModule;
   result.bytecode = flags.bytecode;
   return result;
+}
+
+PipelineOptions strata::getPipelineOptions(const CommandLine &commandLine, mlir::ModuleOp module) {
+  NumberFormat format = getDefaultFormat(module);
+  PipelineOptions options;
+  options.compute = commandLine.compute.value_or(format);
+  options.cache = commandLine.cache.value_or(format);
+  options.pageSize = commandLine.pageSize;
+  options.schedule = commandLine.schedule;
+  options.allowed = commandLine.allowed;
+  options.importRows = commandLine.importRows;
+  options.exportRows = commandLine.exportRows;
+  return options;
 }

@@ -1,11 +1,13 @@
 //===- strata-compile.cpp - From a model's MLIR to a package --------------===//
 #include "CommandLine.h"
+#include "Output.h"
 
 #include "strata/InitAll.h"
-#include "strata/lib/Support/File.h"
+#include "strata/lib/Report/Report.h"
 #include "strata/lib/Target/EmitPackage.h"
 
 #include "mlir/IR/AsmState.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/SourceMgr.h"
@@ -14,23 +16,22 @@
 using namespace mlir;
 using namespace strata;
 
-static std::string getText(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module.print(stream);
-  stream << "\n";
-  return text;
+/// On standard error, as diagnostics.
+static LogicalResult showRemarks(MLIRContext &context, const std::string &filter) {
+  if (filter.empty())
+    return success();
+  // A kind without a filter of its own, even an empty one, would not be shown.
+  remark::RemarkCategories categories{filter, "", "", "", ""};
+  return remark::enableOptimizationRemarks(context, nullptr,
+                                           std::make_unique<remark::RemarkEmittingPolicyAll>(),
+                                           categories, /*printAsEmitRemarks=*/true);
 }
 
-static LogicalResult write(StringRef content, const std::string &path) {
-  if (path == "-") {
-    llvm::outs() << content;
-    return success();
-  }
-  Status status = writeFile(path, content);
-  if (!status.ok())
-    llvm::WithColor::error() << status.message() << "\n";
-  return success(status.ok());
+static LogicalResult runPipeline(ModuleOp module, const PipelineOptions &options, Phase from,
+                                 Phase to) {
+  PassManager manager(module.getContext(), ModuleOp::getOperationName());
+  buildPipeline(manager, options, from, to);
+  return manager.run(module);
 }
 
 static LogicalResult compile(const CommandLine &commandLine) {
@@ -51,18 +52,28 @@ static LogicalResult compile(const CommandLine &commandLine) {
   if (!module)
     return failure();
 
-  std::string inputModule;
-  if (commandLine.keepInputModule && commandLine.from == Phase::Input)
-    inputModule = getBytecode(*module);
+  if (failed(showRemarks(context, commandLine.remarks)))
+    return failure();
 
-  NumberFormat format = getDefaultFormat(*module);
-  PipelineOptions options;
-  options.compute = commandLine.compute.value_or(format);
-  options.cache = commandLine.cache.value_or(format);
-  options.pageSize = commandLine.pageSize;
-  PassManager manager(&context, ModuleOp::getOperationName());
-  buildPipeline(manager, options, commandLine.from, commandLine.to);
-  if (failed(manager.run(*module)))
+  PipelineOptions options = getPipelineOptions(commandLine, *module);
+  if (const std::optional<ReportRequest> &request = commandLine.report) {
+    FailureOr<Report> report = makeReport(*module, request->options, options, commandLine.from);
+    return failed(report) ? failure()
+                          : write(writeReport(*report, request->format), commandLine.output);
+  }
+  // What --device=reference runs is the model as it came, unless the compilation was told to
+  // compute something else.
+  bool isChanged = options.schedule != "declared" || options.importRows || options.exportRows;
+  Phase kept = isChanged ? Phase::Share : Phase::Input;
+  std::string inputModule;
+  Phase done = commandLine.from;
+  if (commandLine.keepInputModule && done <= kept && commandLine.to == Phase::Emit) {
+    if (failed(runPipeline(*module, options, done, kept)))
+      return failure();
+    inputModule = getBytecode(*module);
+    done = kept;
+  }
+  if (failed(runPipeline(*module, options, done, commandLine.to)))
     return failure();
   if (commandLine.to != Phase::Emit)
     return write(commandLine.bytecode ? getBytecode(*module) : getText(*module),

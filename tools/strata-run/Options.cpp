@@ -7,15 +7,17 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <set>
 
 namespace strata::run {
 
 const char kHelp[] =
     R"(usage: strata-run PACKAGE --weights DIR (--prompt-ids IDS | --prompt-text TEXT)... [options]
+       strata-run PACKAGE --weights DIR --score TEXTFILE [options]
        strata-run --print PACKAGE
 
-Continues prompts with a compiled model. Standard output has one line for each prompt: the new ids, or the new text
-for a prompt that was given as text. Everything else goes to standard error.
+Continues prompts with a compiled model, or tells how well it predicts a text. Standard output has one line for each
+prompt: the new ids, or the new text for a prompt that was given as text. Everything else goes to standard error.
 
   --weights DIR          the checkpoint: a folder or a .safetensors file
   --prompt-ids 1,2,3     a prompt; several make one batch
@@ -27,6 +29,12 @@ for a prompt that was given as text. Everything else goes to standard error.
   --max-context N        room for N tokens of each prompt in the caches (what the prompts need)
   --memory-limit SIZE    bytes for activations, caches and widened weights; K, M, G: times 1024 (what the machine has)
   --threads N            threads (one for each processor)
+
+Scoring, for models whose vocabulary is the 256 bytes:
+  --score F              print the mean negative log-likelihood of the file's bytes, in nats per byte
+  --window N             in windows of N inputs and N targets; what is left is dropped (1024)
+  --recall               print the recall matrix too, as JSON: row i, column j says which share of the rows that
+                         indexer j chooses indexer i chooses as well
 
 Files; of several prompts each has its own: F-0.npy, F-1.npy, ...
   --logits F.npy         write the logits of all T = prompt + new - 1 tokens: f32 [T, vocabulary]
@@ -115,19 +123,21 @@ public:
               {"--version", &options_.version},
               {"--print", &options_.print},
               {"--ignore-eos", &options_.session.ignoreEos},
+              {"--recall", &options_.recall},
               {"--poison", &options_.poison}};
     for (auto [name, target] :
          {std::pair("--weights", &options_.weights), std::pair("--logits", &options_.logits),
           std::pair("--rows", &options_.rows), std::pair("--experts", &options_.experts),
           std::pair("--import-rows", &options_.importRows),
           std::pair("--import-experts", &options_.importExperts),
-          std::pair("--trace", &options_.trace)})
+          std::pair("--trace", &options_.trace), std::pair("--score", &options_.score)})
       addText(name, *target);
     constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
     addNumber("--max-new-tokens", kMost, options_.session.maxNewTokens);
     addNumber("--chunk", rt::kMaxStepTokens, options_.session.chunk);
     addNumber("--max-context", kMost, options_.session.maxContext);
     addNumber("--threads", 1024, threads_);
+    addNumber("--window", rt::kMaxStepTokens, options_.window);
     values_["--memory-limit"] = [this](const std::string &name, const std::string &text) {
       return parseMemory(name, text, options_.memoryLimit);
     };
@@ -160,9 +170,13 @@ public:
       return options_;
     if (options_.weights.empty())
       return invalid("--weights is missing: the folder of the checkpoint");
-    if (options_.prompts.empty())
-      return invalid("expected at least one --prompt-ids or --prompt-text");
     options_.threads = int(threads_);
+    if (Status status = checkScoring(); !status.ok())
+      return status;
+    if (!options_.score.empty())
+      return options_;
+    if (options_.prompts.empty())
+      return invalid("expected at least one --prompt-ids or --prompt-text, or --score");
     options_.session.allLogits = !options_.logits.empty();
     options_.session.keepRows = !options_.rows.empty();
     options_.session.keepExperts = !options_.experts.empty();
@@ -184,6 +198,20 @@ private:
     };
   }
 
+  /// Prompts and a text to score are different runs, with different options.
+  Status checkScoring() const {
+    bool isScoring = !options_.score.empty();
+    for (const char *name : {"--window", "--recall"})
+      if (!isScoring && given_.count(name))
+        return invalid(std::string(name) + " is for --score, which is missing");
+    for (const char *name :
+         {"--prompt-ids", "--prompt-text", "--max-new-tokens", "--ignore-eos", "--max-context",
+          "--logits", "--rows", "--experts", "--import-rows", "--import-experts", "--trace"})
+      if (isScoring && given_.count(name))
+        return invalid(std::string(name) + " is for prompts, not for --score");
+    return Status::success();
+  }
+
   /// Takes argument `i`, and the next one if it is its value.
   Status take(const std::vector<std::string> &arguments, size_t &i) {
     const std::string &argument = arguments[i];
@@ -196,6 +224,7 @@ private:
     }
     size_t equals = argument.find('=');
     std::string name = argument.substr(0, equals);
+    given_.insert(name);
     if (auto flag = flags_.find(name); flag != flags_.end()) {
       if (equals != std::string::npos)
         return invalid(name + " takes no value");
@@ -214,6 +243,7 @@ private:
 
   Options options_;
   int64_t threads_ = 0;
+  std::set<std::string> given_; ///< names of options
   std::map<std::string, bool *> flags_;
   std::map<std::string, std::function<Status(const std::string &, const std::string &)>> values_;
 };

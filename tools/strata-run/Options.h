@@ -25,6 +25,9 @@ struct Options {
   std::string weights; ///< a checkpoint's folder or file
   Device device = Device::Cpu;
   std::vector<PromptOption> prompts;
+  std::string score;     ///< a text to score instead of prompts; empty: none
+  int64_t window = 1024; ///< bytes of its windows
+  bool recall = false;
   rt::SessionOptions session;
   uint64_t memoryLimit = 0; ///< bytes; 0: what the machine has
   int threads = 0;

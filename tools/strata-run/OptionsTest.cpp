@@ -79,11 +79,29 @@ TEST(Options, BytesAboveAsciiAreTokens) {
 TEST(Options, Incomplete) {
   EXPECT_EQ(errorOf({}), "expected a package; see --help");
   EXPECT_EQ(errorOf({"m", "--prompt-ids=1"}), "--weights is missing: the folder of the checkpoint");
-  EXPECT_EQ(errorOf({"m", "--weights=d"}), "expected at least one --prompt-ids or --prompt-text");
+  EXPECT_EQ(errorOf({"m", "--weights=d"}),
+            "expected at least one --prompt-ids or --prompt-text, or --score");
   EXPECT_EQ(errorOf({"--help"}), "");
   EXPECT_EQ(errorOf({"--version"}), "");
   EXPECT_EQ(errorOf({"--print", "m"}), "");
   EXPECT_EQ(errorOf({"--print"}), "expected a package; see --help");
+}
+
+TEST(Options, Scoring) {
+  Expected<Options> options =
+      parseOptions({"m", "--weights=d", "--score=t", "--window=64", "--recall", "--chunk=32"});
+  ASSERT_TRUE(options.ok());
+  EXPECT_EQ(options->score, "t");
+  EXPECT_EQ(options->window, 64);
+  EXPECT_TRUE(options->recall);
+  EXPECT_EQ(errorOf({"m", "--score=t"}), "--weights is missing: the folder of the checkpoint");
+  EXPECT_EQ(errorWith({"--window=64"}), "--window is for --score, which is missing");
+  EXPECT_EQ(errorWith({"--recall"}), "--recall is for --score, which is missing");
+  EXPECT_EQ(errorWith({"--score=t"}), "--prompt-ids is for prompts, not for --score");
+  EXPECT_EQ(errorOf({"m", "--weights=d", "--score=t", "--logits=l"}),
+            "--logits is for prompts, not for --score");
+  EXPECT_EQ(errorOf({"m", "--weights=d", "--score=t", "--window=0"}),
+            "--window: expected a number from 1 to 1048576 but got '0'");
 }
 
 TEST(Options, Unknown) {

@@ -51,24 +51,40 @@ static void printPhase(const char *name, int64_t tokens, double seconds) {
                seconds > 0 ? double(tokens) / seconds : 0.0);
 }
 
-void printSummary(const rt::Session &session, const rt::Executor &executor) {
-  const rt::SessionStatistics &statistics = session.statistics();
-  printPhase("prefill", statistics.prefillTokens, statistics.prefillSeconds);
-  printPhase("decode", statistics.decodeTokens, statistics.decodeSeconds);
+static void printMemory(const rt::Executor &executor) {
   constexpr double kMebi = 1 << 20;
   std::fprintf(stderr,
                "memory: %.1f MiB for activations, caches and widened weights; %.1f MiB resident at "
                "the peak\n",
                double(executor.memoryBytes()) / kMebi, double(peakMemory()) / kMebi);
+}
+
+static void warnOfNaN(int64_t scores) {
+  if (scores != 0)
+    std::fprintf(stderr,
+                 "strata-run: warning: %" PRId64 " index scores were NaN and counted as -inf\n",
+                 scores);
+}
+
+void printSummary(const rt::Session &session, const rt::Executor &executor) {
+  const rt::SessionStatistics &statistics = session.statistics();
+  printPhase("prefill", statistics.prefillTokens, statistics.prefillSeconds);
+  printPhase("decode", statistics.decodeTokens, statistics.decodeSeconds);
+  printMemory(executor);
   for (int64_t i = 0; i < session.promptCount(); ++i)
     if (session.generation(i).finish == rt::FinishReason::ContextLimit)
       std::fprintf(stderr,
                    "prompt %" PRId64 ": stopped at the context limit of %" PRId64 " tokens\n", i,
                    session.generation(i).processed);
-  if (statistics.nanScores != 0)
-    std::fprintf(stderr,
-                 "strata-run: warning: %" PRId64 " index scores were NaN and counted as -inf\n",
-                 statistics.nanScores);
+  warnOfNaN(statistics.nanScores);
+}
+
+void printScoreSummary(size_t windows, int64_t window, const rt::ScoreStatistics &statistics,
+                       const rt::Executor &executor) {
+  std::fprintf(stderr, "windows: %zu of %" PRId64 " bytes\n", windows, window);
+  printPhase("score", statistics.tokens, statistics.seconds);
+  printMemory(executor);
+  warnOfNaN(statistics.nanScores);
 }
 
 } // namespace strata::run

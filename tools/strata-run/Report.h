@@ -2,6 +2,7 @@
 #ifndef STRATA_TOOLS_STRATA_RUN_REPORT_H
 #define STRATA_TOOLS_STRATA_RUN_REPORT_H
 
+#include "strata/runtime/core/Score.h"
 #include "strata/runtime/core/Session.h"
 
 #include <chrono>
@@ -23,6 +24,10 @@ private:
 
 /// Tokens and time of each phase, memory, and what a user should know of the results.
 void printSummary(const rt::Session &session, const rt::Executor &executor);
+
+/// The same after a text was scored.
+void printScoreSummary(size_t windows, int64_t window, const rt::ScoreStatistics &statistics,
+                       const rt::Executor &executor);
 
 } // namespace strata::run
 

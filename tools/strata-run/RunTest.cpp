@@ -154,7 +154,7 @@ TEST_F(RunTest, DamagedPackage) {
   folder_.write("x.strata", bytes.substr(0, bytes.size() - 1));
   EXPECT_EQ(errorOf("x.strata --weights . --prompt-ids 1").substr(0, 30),
             "x.strata: package is truncated");
-  bytes[8] = 2;
+  bytes[8] = 3;
   folder_.write("x.strata", bytes);
   EXPECT_EQ(errorOf("--print x.strata"),
             "x.strata: package of version 3, but this runtime reads version 2");

@@ -1,5 +1,6 @@
 //===- strata-run.cpp - Continues prompts with a compiled model -----------===//
 #include "Generate.h"
+#include "Score.h"
 
 #include "strata-rt/kernel-abi.h"
 #include "strata/runtime/core/PackagePrinter.h"
@@ -21,7 +22,7 @@ static Status runTool(const run::Options &options) {
     return printText("strata-run " STRATA_VERSION ", packages of version " +
                      std::to_string(STRATA_RT_PACKAGE_VERSION) + "\n");
   if (!options.print)
-    return run::generate(options);
+    return options.score.empty() ? run::generate(options) : run::score(options);
   Expected<std::unique_ptr<rt::Package>> package = rt::Package::open(options.input);
   if (!package.ok())
     return package.status();

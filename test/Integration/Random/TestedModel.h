@@ -1,0 +1,61 @@
+//===- TestedModel.h - A random model, imported and compiled ----*- C++ -*-===//
+#ifndef STRATA_TEST_INTEGRATION_RANDOM_TESTEDMODEL_H
+#define STRATA_TEST_INTEGRATION_RANDOM_TESTEDMODEL_H
+
+#include "RandomModel.h"
+
+#include "strata/lib/Reference/ReferenceExecutor.h"
+#include "strata/runtime/core/Package.h"
+
+#include "mlir/IR/MLIRContext.h"
+
+namespace strata::test {
+
+/// A choice that a step makes: the rows of an indexer, or the experts of a router.
+struct Choice {
+  bool isIndexer;
+  size_t number; ///< among indexers or among routers
+  int64_t layer;
+};
+
+/// Everything that a user's commands would do with a model, in process: checkpoint, import,
+/// compilation, package.
+class TestedModel {
+public:
+  /// The checkpoint is written to `folder`, which must stay as long as the model is used.
+  static Expected<std::unique_ptr<TestedModel>> create(const RandomModel &model,
+                                                       const std::string &folder);
+
+  Expected<std::unique_ptr<reference::ReferenceExecutor>>
+  createReference(const rt::ExecutorOptions &options) const;
+  Expected<std::unique_ptr<rt::Executor>> createCpu(const rt::ExecutorOptions &options) const;
+
+  const rt::ModelDescription &description() const { return package_->model(); }
+  /// All choices in program order.
+  const std::vector<Choice> &choices() const { return choices_; }
+  /// The routers: what their experts' choice depends on besides the scores.
+  struct Router {
+    int64_t groups, topGroups;
+    bool maximum; ///< a group's score is its best expert's instead of its two best ones'
+  };
+  const std::vector<Router> &routers() const { return routers_; }
+  /// The input module as text, for the report of a failure.
+  std::string moduleText() const;
+
+private:
+  explicit TestedModel(Checkpoint checkpoint) : checkpoint_(std::move(checkpoint)) {}
+  Status compile(const RandomModel &model);
+  void findChoices();
+
+  std::unique_ptr<mlir::MLIRContext> context_;
+  Checkpoint checkpoint_;
+  mutable mlir::OwningOpRef<mlir::ModuleOp> module_;
+  std::string bytes_; ///< of the package
+  std::unique_ptr<rt::Package> package_;
+  std::vector<Choice> choices_;
+  std::vector<Router> routers_;
+};
+
+} // namespace strata::test
+
+#endif // STRATA_TEST_INTEGRATION_RANDOM_TESTEDMODEL_H
