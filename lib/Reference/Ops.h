@@ -10,6 +10,7 @@
 #include "strata/lib/Reference/StepState.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace strata::reference {
@@ -36,7 +37,11 @@ Status run(StepState &state, HadamardOp op);
 Status run(StepState &state, RouteOp op, int64_t mixture);
 Status run(StepState &state, MixtureOfExpertsOp op);
 
-// Indexer.cpp. `indexer`: the number of the selection among all, in program order.
+// Indexer.cpp. `indexer`: the number of the selection among all, in program order, arguments with
+// rows first.
+/// The value of an argument with rows.
+Status importRows(StepState &state, mlir::func::FuncOp step, mlir::BlockArgument rows,
+                  int64_t indexer);
 Status run(StepState &state, IndexScoresOp op);
 Status run(StepState &state, TopKOp op, int64_t indexer);
 Status run(StepState &state, SelectOp op, int64_t indexer);

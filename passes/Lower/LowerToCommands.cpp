@@ -40,6 +40,9 @@ public:
   LogicalResult run() {
     for (auto [before, after] : llvm::zip(oldStep.getArguments(), newStep.getArguments()))
       commands.map(before, after);
+    // The lowered step has no rows among its arguments: a command takes them.
+    for (BlockArgument argument : oldStep.getArguments().drop_front(newStep.getNumArguments()))
+      importRows(argument);
     for (Operation &op : oldStep.getBody().front()) {
       commands.setSource(&op);
       if (failed(checkShapes(&op)) || failed(lower(&op)))
@@ -52,7 +55,7 @@ private:
   /// Rows stand for tokens, so the first dimension of every tensor but weights is dynamic, and the
   /// others are known.
   LogicalResult checkShapes(Operation *op) {
-    if (isa<WeightOp, IndexScoresOp>(op))
+    if (isa<WeightOp>(op))
       return success();
     for (Type type : op->getResultTypes())
       if (auto tensor = dyn_cast<RankedTensorType>(type))
@@ -74,9 +77,8 @@ private:
         .Case<WeightOp>(
             [&](auto op) { return mapTo(op, commands.getBuilder().clone(*op)->getResult(0)); })
         .Case<EmbeddingOp, LinearOp, HeadLinearOp, RmsNormOp, LayerNormOp, RopeOp, HadamardOp,
-              GatedMlpOp, RouteOp, MixtureOfExpertsOp, AppendOp, TopKOp, SelectOp, AttentionOp,
-              LogitsOp>([&](auto op) { return lowerOp(op); })
-        .Case<IndexScoresOp>([&](auto op) { return lowerOp(op); })
+              GatedMlpOp, RouteOp, MixtureOfExpertsOp, AppendOp, SelectOp, AttentionOp, LogitsOp>(
+            [&](auto op) { return lowerOp(op); })
         .Case<arith::AddFOp>([&](auto op) { return lowerBinary(op, /*isAdd=*/true); })
         .Case<arith::MulFOp>([&](auto op) { return lowerBinary(op, /*isAdd=*/false); })
         .Case<tensor::ExtractSliceOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
@@ -138,10 +140,8 @@ private:
   /// whatever the compute type: they decide what is chosen, and cost little.
   static bool isHeadWeights(Value value) {
     return llvm::any_of(value.getUsers(), [&](Operation *user) {
-      if (auto select = dyn_cast<SelectOp>(user))
-        return select.getHeadWeights() == value;
-      auto scores = dyn_cast<IndexScoresOp>(user);
-      return scores && scores.getHeadWeights() == value;
+      auto select = dyn_cast<SelectOp>(user);
+      return select && select.getHeadWeights() == value;
     });
   }
 
@@ -313,40 +313,27 @@ private:
     return mapTo(op, get(op.getCache())); // written in place
   }
 
-  /// The select of an op that gives rows.
-  LogicalResult launchSelect(Operation *op, Value query, Value headWeights, Value cache,
-                             double scale, int64_t k) {
-    auto cacheType = cast<CacheType>(cache.getType());
-    if (failed(checkOneElementType(op, cacheType)))
-      return failure();
-    SymbolRefAttr kernel = kernels.indexScores(
-        cacheType, cast<ShapedType>(query.getType()).getDimSize(1), scale, compute.isBF16());
-    Value output = commands.makeOutput(op->getResult(0));
-    commands.command<LaunchSelectOp>(kernel, makeDense(get(query)), makeDense(get(headWeights)),
-                                     get(cache), output, k, indexers++);
-    return mapTo(op, output);
+  void importRows(BlockArgument rows) {
+    commands.setSource(oldStep);
+    auto type = cast<RankedTensorType>(rows.getType());
+    Value output =
+        commands.makeBuffer(commands.tokens(), type.getShape().drop_front(), type.getElementType());
+    commands.command<LaunchImportRowsOp>(output, indexers++);
+    commands.map(rows, output);
   }
 
   LogicalResult lowerOp(SelectOp op) {
-    return launchSelect(op, op.getQuery(), op.getHeadWeights(), op.getCache(),
-                        op.getScale().convertToDouble(), op.getK());
-  }
-
-  /// index_scores and top_k together are a select: the matrix of scores is never made.
-  LogicalResult lowerOp(TopKOp op) {
-    auto scores = op.getScores().getDefiningOp<IndexScoresOp>();
-    if (!scores || scores.getBatch() != op.getBatch())
-      return op.emitOpError()
-             << "can't be lowered: expected scores from a strata.index_scores of the same batch";
-    return launchSelect(op, scores.getQuery(), scores.getHeadWeights(), scores.getCache(),
-                        scores.getScale().convertToDouble(), op.getK());
-  }
-
-  LogicalResult lowerOp(IndexScoresOp op) {
-    for (Operation *user : op->getUsers())
-      if (!isa<TopKOp>(user))
-        return op.emitOpError() << "can't be lowered: expected only strata.top_k to use the scores";
-    return success();
+    CacheType cache = op.getCache().getType();
+    if (failed(checkOneElementType(op, cache)))
+      return failure();
+    SymbolRefAttr kernel = kernels.indexScores(cache, op.getQuery().getType().getDimSize(1),
+                                               op.getScale().convertToDouble(), compute.isBF16());
+    Value output = commands.makeOutput(op.getRows());
+    bool exported = llvm::any_of(op->getUsers(), llvm::IsaPred<func::ReturnOp>);
+    commands.command<LaunchSelectOp>(kernel, makeDense(get(op.getQuery())),
+                                     makeDense(get(op.getHeadWeights())), get(op.getCache()),
+                                     output, op.getK(), indexers++, exported);
+    return mapTo(op, output);
   }
 
   LogicalResult lowerOp(AttentionOp op) {
@@ -486,12 +473,15 @@ struct LowerToCommands : strata::impl::LowerToCommandsBase<LowerToCommands> {
 
     OpBuilder builder(step);
     auto kernels = ModuleOp::create(builder, module.getLoc(), "kernels");
+    ArrayRef<Type> arguments =
+        step.getArgumentTypes().take_while(llvm::IsaPred<BatchType, CacheType>);
     auto type = builder.getFunctionType(
-        step.getArgumentTypes(), MemRefType::get(logits.getShape(), logits.getElementType()));
+        arguments, MemRefType::get(logits.getShape(), logits.getElementType()));
     auto lowered = func::FuncOp::create(builder, step.getLoc(), "step", type);
     // The caches' names, for messages and traces.
     if (ArrayAttr attributes = step.getArgAttrsAttr())
-      lowered.setArgAttrsAttr(attributes);
+      lowered.setArgAttrsAttr(
+          builder.getArrayAttr(attributes.getValue().take_front(arguments.size())));
     lowered.addEntryBlock();
     if (failed(StepLowering(step, lowered, kernels, compute).run())) {
       lowered.erase(); // half a step would only add errors of its own

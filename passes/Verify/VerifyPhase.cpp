@@ -22,7 +22,8 @@ using namespace strata;
 /// Ops of the strata dialect that only exist once memory is decided.
 static bool isCommand(Operation *op) {
   return isa<BufferOp, ViewOp, StepArrayOp, LaunchOp, LaunchRopeTableOp, LaunchProductOp,
-             LaunchGroupByExpertOp, LaunchGroupedProductOp, LaunchRouteOp, LaunchSelectOp>(op);
+             LaunchGroupByExpertOp, LaunchGroupedProductOp, LaunchRouteOp, LaunchSelectOp,
+             LaunchImportRowsOp>(op);
 }
 
 static bool isInputOp(Operation *op) {

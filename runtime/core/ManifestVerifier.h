@@ -71,6 +71,7 @@ private:
   bool check(const package::GroupedProduct &product);
   bool check(const package::Route &route);
   bool check(const package::Select &select);
+  bool check(const package::ImportRows &import);
   using ManifestChecker::check;
 
   bool checkSize(const package::Size *size, const char *what);
