@@ -9,6 +9,7 @@ What a RUN line may use:
   %test-models      the checkpoints of test/Inputs/models, with their weights
   %models           the folder of further checkpoints, with `REQUIRES: models`
   %docs             the generated reference
+  REQUIRES: full-counts   a test that takes minutes
   %random-models    how many random small models a comparison goes through: 300, or 10000 for the full counts
 
 The full counts are asked for by the environment variable STRATA_TEST_COUNTS=full, which tests see as well; the
@@ -32,6 +33,8 @@ config.environment["PATH"] = os.pathsep.join([tools, config.llvm_tools_dir, conf
 
 full = os.environ.get("STRATA_TEST_COUNTS") == "full"
 config.environment["STRATA_TEST_COUNTS"] = "full" if full else "quick"
+if full:
+    config.available_features.add("full-counts")
 
 models = os.environ.get("STRATA_TEST_MODELS") or config.strata_test_models
 if models:

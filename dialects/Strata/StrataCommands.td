@@ -275,15 +275,32 @@ def Strata_LaunchRouteOp : Strata_CommandOp<"launch_route"> {
 def Strata_LaunchSelectOp : Strata_CommandOp<"launch_select", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "select rows with a scoring kernel";
   let description = [{
-    `select` on buffers; the kernel scores a range of one token's positions. See `Select` in strata-rt/package.fbs for its
+    `select` on buffers; the kernel scores a range of one token's positions. `exported` rows are a result of the program. See `Select` in strata-rt/package.fbs for its
     arguments. The test test/Strata/commands.mlir shows a module with kernels.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Strata_F32View:$query, Strata_F32View:$head_weights, Strata_Cache:$cache,
-                       Strata_I32View:$output, I64Attr:$k, I64Attr:$ordinal);
+                       Strata_I32View:$output, I64Attr:$k, I64Attr:$ordinal, UnitAttr:$exported);
   let assemblyFormat = [{
-    $kernel `(` $query `,` $head_weights `,` $cache `)` `into` $output attr-dict `:`
+    $kernel `(` $query `,` $head_weights `,` $cache `)` `into` $output (`exported` $exported^)? attr-dict `:`
     type($query) `,` type($head_weights) `,` type($cache) `into` type($output)
   }];
+}
+
+def Strata_LaunchImportRowsOp : Strata_CommandOp<"launch_import_rows"> {
+  let summary = "take the rows that the caller gives";
+  let description = [{
+    Rows from outside where an indexer's would be; see `ImportRows` in strata-rt/package.fbs.
+
+    ```mlir
+    func.func @rows() {
+      %rows = strata.buffer rows <tokens = 1> slot 0 : memref<?x8xi32>
+      strata.launch_import_rows into %rows {ordinal = 0} : memref<?x8xi32>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Strata_I32View:$output, I64Attr:$ordinal);
+  let assemblyFormat = "`into` $output attr-dict `:` type($output)";
 }
 
 #endif // STRATA_DIALECTS_STRATA_STRATACOMMANDS_TD

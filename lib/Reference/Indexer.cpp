@@ -97,6 +97,21 @@ static Status checkImported(StepState &state, Operation *op, const int32_t *rows
   return Status::success();
 }
 
+Status importRows(StepState &state, func::FuncOp step, BlockArgument rows, int64_t indexer) {
+  int64_t k = cast<RankedTensorType>(rows.getType()).getDimSize(1);
+  const int32_t *imported = state.input.importedRows[indexer];
+  if (!imported)
+    return errorAt(step, "expected rows for indexer " + llvm::Twine(indexer) + " but got none");
+  if (Status status = checkImported(state, step, imported, k); !status.ok())
+    return status;
+  Tensor tensor = Tensor::ofIntegers({state.tokens(), k});
+  tensor.integers.assign(imported, imported + state.tokens() * k);
+  if (!state.output.rows.empty() && state.output.rows[indexer])
+    llvm::copy(tensor.integers, state.output.rows[indexer]);
+  state.set(rows, std::move(tensor));
+  return Status::success();
+}
+
 /// Chooses the rows of all tokens. `computeScores` gives the scores of a token's visible positions;
 /// it is called by several threads, and not for tokens that see at most k positions.
 static Status choose(StepState &state, Operation *op, Value result, int64_t k, int64_t indexer,

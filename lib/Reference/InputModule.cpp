@@ -48,6 +48,16 @@ static bool isSupported(Operation &op) {
              tensor::CollapseShapeOp, tensor::ConcatOp, tensor::DimOp, func::ReturnOp>(op);
 }
 
+MutableArrayRef<BlockArgument> getCaches(func::FuncOp step) {
+  MutableArrayRef<BlockArgument> arguments = step.front().getArguments().drop_front(1);
+  return arguments.take_while(
+      [](BlockArgument argument) { return isa<CacheType>(argument.getType()); });
+}
+
+MutableArrayRef<BlockArgument> getRows(func::FuncOp step) {
+  return step.front().getArguments().drop_front(1 + getCaches(step).size());
+}
+
 Expected<func::FuncOp> findStep(ModuleOp module) {
   auto step = module.lookupSymbol<func::FuncOp>(kEntryPoint);
   if (!step || step.isExternal())
@@ -55,9 +65,14 @@ Expected<func::FuncOp> findStep(ModuleOp module) {
   if (!llvm::hasSingleElement(step.getBody()))
     return errorAt(step, "expected @step to have one block", StatusCode::Unsupported);
   ArrayRef<Type> arguments = step.getArgumentTypes();
+  auto isRows = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getRank() == 2 && tensor.getElementType().isInteger(32) &&
+           !tensor.isDynamicDim(1);
+  };
   if (arguments.empty() || !isa<BatchType>(arguments.front()) ||
-      !llvm::all_of(arguments.drop_front(), llvm::IsaPred<CacheType>))
-    return errorAt(step, "expected @step to take a batch and caches");
+      !llvm::all_of(arguments.drop_front(1 + getCaches(step).size()), isRows))
+    return errorAt(step, "expected @step to take a batch, then caches, then rows");
   for (Operation &op : step.front())
     if (!isSupported(op))
       return errorAt(&op, "is not an op of the phase input", StatusCode::Unsupported);
@@ -88,11 +103,11 @@ static Expected<int64_t> checkResults(func::FuncOp step) {
   if (!logits || logits.getRank() != 2 || !logits.getElementType().isF32() ||
       logits.isDynamicDim(1))
     return errorAt(returned, "expected logits [tokens, vocabulary] as the first result");
-  if (returned->getNumOperands() != step.getNumArguments())
-    return errorAt(returned, "expected the logits and " + llvm::Twine(step.getNumArguments() - 1) +
-                                 " caches but got " + llvm::Twine(returned->getNumOperands()) +
-                                 " results");
-  for (unsigned i = 1; i < returned->getNumOperands(); ++i)
+  unsigned caches = getCaches(step).size();
+  if (returned->getNumOperands() <= caches)
+    return errorAt(returned, "expected the logits and " + llvm::Twine(caches) + " caches but got " +
+                                 llvm::Twine(returned->getNumOperands()) + " results");
+  for (unsigned i = 1; i <= caches; ++i)
     if (findCacheArgument(returned->getOperand(i)) != int64_t(i))
       return errorAt(returned, "expected result " + llvm::Twine(i) + " to be cache argument " +
                                    llvm::Twine(i));
@@ -119,12 +134,16 @@ Expected<rt::ModelDescription> describeModel(ModuleOp module) {
     model.eosTokenIds.assign(eos.asArrayRef().begin(), eos.asArrayRef().end());
 
   model.pageSize = 1;
-  for (auto [i, argument] : llvm::enumerate(step->getArgumentTypes().drop_front())) {
-    int64_t pageSize = cast<CacheType>(argument).getPageSize();
+  for (auto [i, argument] : llvm::enumerate(getCaches(*step))) {
+    int64_t pageSize = cast<CacheType>(argument.getType()).getPageSize();
     if (i > 0 && pageSize != model.pageSize)
       return errorAt(*step, "expected all caches to have pages of " + llvm::Twine(model.pageSize) +
                                 " tokens but got " + llvm::Twine(pageSize));
     model.pageSize = pageSize;
+  }
+  for (BlockArgument rows : getRows(*step)) {
+    model.rowWidths.push_back(cast<RankedTensorType>(rows.getType()).getDimSize(1));
+    model.rowsAreInput = true;
   }
   for (Operation &op : step->front()) {
     if (auto select = dyn_cast<SelectOp>(op))

@@ -17,8 +17,12 @@ Expected<mlir::OwningOpRef<mlir::ModuleOp>> parseInputModule(llvm::StringRef byt
                                                              mlir::MLIRContext &context);
 
 /// The function @step of a module, checked: one block; the first argument is a batch, the others
-/// are caches; only ops that the reference executor knows.
+/// are caches and then rows; only ops that the reference executor knows.
 Expected<mlir::func::FuncOp> findStep(mlir::ModuleOp module);
+/// The arguments of a checked @step that are caches, and those that are rows: they stand in for the
+/// first indexers.
+llvm::MutableArrayRef<mlir::BlockArgument> getCaches(mlir::func::FuncOp step);
+llvm::MutableArrayRef<mlir::BlockArgument> getRows(mlir::func::FuncOp step);
 
 /// What a session must know of a model. An error if the module lacks it, or if @step does not
 /// return the logits and then each cache.

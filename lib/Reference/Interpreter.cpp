@@ -21,10 +21,12 @@ static Expected<uint64_t> computeWeightBudget(func::FuncOp step,
   if (options.memoryLimit == 0)
     return uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGE_SIZE)) / 4 * 3;
   uint64_t caches = 0;
-  for (Type type : step.getArgumentTypes().drop_front())
-    for (CacheFieldAttr field : cast<CacheType>(type).getFields())
-      caches += 4 * uint64_t(field.getElements()) * uint64_t(cast<CacheType>(type).getPageSize()) *
+  for (BlockArgument argument : getCaches(step)) {
+    auto type = cast<CacheType>(argument.getType());
+    for (CacheFieldAttr field : type.getFields())
+      caches += 4 * uint64_t(field.getElements()) * uint64_t(type.getPageSize()) *
                 uint64_t(options.maxPages);
+  }
   if (caches > options.memoryLimit)
     return Status(StatusCode::OutOfMemory,
                   "expected a memory limit of at least " + std::to_string(caches) +
@@ -50,8 +52,10 @@ Expected<std::unique_ptr<Interpreter>> Interpreter::create(ModuleOp module,
 
 Interpreter::Interpreter(func::FuncOp step, WeightStore weights, const rt::ExecutorOptions &options)
     : step_(step), options_(options), resources_(std::move(weights), options.threads) {
-  for (Type type : step.getArgumentTypes().drop_front())
-    resources_.caches.emplace_back(cast<CacheType>(type), options.maxSequences);
+  for (BlockArgument argument : getCaches(step))
+    resources_.caches.emplace_back(cast<CacheType>(argument.getType()), options.maxSequences);
+  importedIndexers_ = getRows(step).size();
+  indexers_ = importedIndexers_;
   llvm::DenseSet<Value> used;
   for (Operation &op : llvm::reverse(step.front()))
     op.walk(
@@ -105,6 +109,8 @@ Status Interpreter::checkInput(const rt::StepInput &input, const rt::StepOutput 
     return invalid("expected " + std::to_string(expected) + " arrays of " + what + " but got " +
                    std::to_string(count));
   };
+  if (importedIndexers_ > 0 && input.importedRows.empty())
+    return invalid("expected " + std::to_string(indexers_) + " arrays of imported rows but got 0");
   for (Status status : {checkArrays("imported rows", input.importedRows.size(), indexers_),
                         checkArrays("imported experts", input.importedExperts.size(), mixtures_),
                         checkArrays("rows", output.rows.size(), indexers_),
@@ -154,8 +160,11 @@ Expected<std::vector<Tensor>> Interpreter::run(const rt::StepInput &input, rt::S
   output.nanScores = 0;
   StepState state(resources_, input, output);
   Block &block = step_.front();
-  for (BlockArgument argument : block.getArguments().drop_front())
+  for (BlockArgument argument : getCaches(step_))
     state.setCache(argument, argument.getArgNumber() - 1);
+  for (auto [indexer, argument] : llvm::enumerate(getRows(step_)))
+    if (Status status = importRows(state, step_, argument, int64_t(indexer)); !status.ok())
+      return status;
   for (Operation &op : block.without_terminator()) {
     auto begin = rt::Trace::Clock::now();
     if (Status status = runOp(state, &op); !status.ok())

@@ -38,6 +38,8 @@ private:
   /// Which indexer or router an op is.
   llvm::DenseMap<mlir::Operation *, int64_t> numbers_;
   size_t indexers_ = 0, mixtures_ = 0;
+  /// How many of the indexers are arguments with rows.
+  size_t importedIndexers_ = 0;
   /// The values that have no use after an op.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> dying_;
   uint64_t peakTensorBytes_ = 0;

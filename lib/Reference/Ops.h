@@ -10,6 +10,7 @@
 #include "strata/lib/Reference/StepState.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace strata::reference {
@@ -39,7 +40,11 @@ Status run(StepState &state, MixtureOfExpertsOp op);
 Status run(StepState &state, ExpertOutputsOp op);
 Status run(StepState &state, CombineExpertsOp op);
 
-// Indexer.cpp. `indexer`: the number of the selection among all, in program order.
+// Indexer.cpp. `indexer`: the number of the selection among all, in program order, arguments with
+// rows first.
+/// The value of an argument with rows.
+Status importRows(StepState &state, mlir::func::FuncOp step, mlir::BlockArgument rows,
+                  int64_t indexer);
 Status run(StepState &state, IndexScoresOp op);
 Status run(StepState &state, TopKOp op, int64_t indexer);
 Status run(StepState &state, SelectOp op, int64_t indexer);

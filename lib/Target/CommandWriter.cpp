@@ -18,7 +18,7 @@ LogicalResult CommandWriter::write(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<LaunchOp, LaunchRopeTableOp, LaunchProductOp, LaunchGatedProductOp,
             LaunchHeadAttentionOp, LaunchGroupByExpertOp, LaunchGroupedProductOp, LaunchRouteOp,
-            LaunchSelectOp>([&](auto command) { return append(command); })
+            LaunchSelectOp, LaunchImportRowsOp>([&](auto command) { return append(command); })
       .Case<BufferOp, ViewOp, StepArrayOp, WeightOp, func::ReturnOp>([](auto) { return success(); })
       .Default([](Operation *other) {
         return other->emitOpError("is no command, so a package can't hold it");
@@ -282,6 +282,17 @@ LogicalResult CommandWriter::append(LaunchSelectOp op) {
   ++indexers;
   add(op, package::Command::Select,
       package::CreateSelect(buffer, *kernel, &*query, &*headWeights, *cache, &*output,
-                            int64_t(op.getK()), int32_t(op.getOrdinal())));
+                            int64_t(op.getK()), int32_t(op.getOrdinal()), op.getExported()));
+  return success();
+}
+
+LogicalResult CommandWriter::append(LaunchImportRowsOp op) {
+  FailureOr<package::Argument> output = bindings.getArgument(op, op.getOutput());
+  if (failed(output))
+    return failure();
+  ++indexers;
+  add(op, package::Command::ImportRows,
+      package::CreateImportRows(buffer, &*output, getSizeFromLast(op.getOutput(), 0),
+                                int32_t(op.getOrdinal())));
   return success();
 }

@@ -35,6 +35,7 @@ private:
   mlir::LogicalResult append(LaunchGroupedProductOp op);
   mlir::LogicalResult append(LaunchRouteOp op);
   mlir::LogicalResult append(LaunchSelectOp op);
+  mlir::LogicalResult append(LaunchImportRowsOp op);
   template <typename Table>
   void add(mlir::Operation *op, package::Command kind, flatbuffers::Offset<Table> table);
 

@@ -102,10 +102,8 @@ private:
   /// What is chosen by a product keeps its own, exact one (see `strata-lower-to-commands`).
   static bool isHeadWeights(LinearOp linear) {
     return llvm::any_of(linear->getUsers(), [&](Operation *user) {
-      if (auto select = dyn_cast<SelectOp>(user))
-        return select.getHeadWeights() == linear.getResult();
-      auto scores = dyn_cast<IndexScoresOp>(user);
-      return scores && scores.getHeadWeights() == linear.getResult();
+      auto select = dyn_cast<SelectOp>(user);
+      return select && select.getHeadWeights() == linear.getResult();
     });
   }
 

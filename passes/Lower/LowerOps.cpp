@@ -31,10 +31,8 @@ LogicalResult StepLowering::lowerOp(EmbeddingOp op) {
 /// whatever the compute type: they decide what is chosen, and cost little.
 static bool isHeadWeights(Value value) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    if (auto select = dyn_cast<SelectOp>(user))
-      return select.getHeadWeights() == value;
-    auto scores = dyn_cast<IndexScoresOp>(user);
-    return scores && scores.getHeadWeights() == value;
+    auto select = dyn_cast<SelectOp>(user);
+    return select && select.getHeadWeights() == value;
   });
 }
 
@@ -148,39 +146,27 @@ LogicalResult StepLowering::lowerOp(AppendOp op) {
   return mapTo(op, get(op.getCache())); // written in place
 }
 
-LogicalResult StepLowering::launchSelect(Operation *op, Value query, Value headWeights, Value cache,
-                                         double scale, int64_t k) {
-  auto cacheType = cast<CacheType>(cache.getType());
-  if (failed(checkOneElementType(op, cacheType)))
-    return failure();
-  SymbolRefAttr kernel = kernels.indexScores(
-      cacheType, cast<ShapedType>(query.getType()).getDimSize(1), scale, compute.isBF16());
-  Value output = commands.makeOutput(op->getResult(0));
-  commands.command<LaunchSelectOp>(kernel, makeDense(get(query)), makeDense(get(headWeights)),
-                                   get(cache), output, k, indexers++);
-  return mapTo(op, output);
+void StepLowering::importRows(BlockArgument rows) {
+  commands.setSource(oldStep);
+  auto type = cast<RankedTensorType>(rows.getType());
+  Value output =
+      commands.makeBuffer(commands.tokens(), type.getShape().drop_front(), type.getElementType());
+  commands.command<LaunchImportRowsOp>(output, indexers++);
+  commands.map(rows, output);
 }
 
 LogicalResult StepLowering::lowerOp(SelectOp op) {
-  return launchSelect(op, op.getQuery(), op.getHeadWeights(), op.getCache(),
-                      op.getScale().convertToDouble(), op.getK());
-}
-
-/// index_scores and top_k together are a select: the matrix of scores is never made.
-LogicalResult StepLowering::lowerOp(TopKOp op) {
-  auto scores = op.getScores().getDefiningOp<IndexScoresOp>();
-  if (!scores || scores.getBatch() != op.getBatch())
-    return op.emitOpError()
-           << "can't be lowered: expected scores from a strata.index_scores of the same batch";
-  return launchSelect(op, scores.getQuery(), scores.getHeadWeights(), scores.getCache(),
-                      scores.getScale().convertToDouble(), op.getK());
-}
-
-LogicalResult StepLowering::lowerOp(IndexScoresOp op) {
-  for (Operation *user : op->getUsers())
-    if (!isa<TopKOp>(user))
-      return op.emitOpError() << "can't be lowered: expected only strata.top_k to use the scores";
-  return success();
+  CacheType cache = op.getCache().getType();
+  if (failed(checkOneElementType(op, cache)))
+    return failure();
+  SymbolRefAttr kernel = kernels.indexScores(cache, op.getQuery().getType().getDimSize(1),
+                                             op.getScale().convertToDouble(), compute.isBF16());
+  Value output = commands.makeOutput(op.getRows());
+  bool exported = llvm::any_of(op->getUsers(), llvm::IsaPred<func::ReturnOp>);
+  commands.command<LaunchSelectOp>(kernel, makeDense(get(op.getQuery())),
+                                   makeDense(get(op.getHeadWeights())), get(op.getCache()), output,
+                                   op.getK(), indexers++, exported);
+  return mapTo(op, output);
 }
 
 FailureOr<StepLowering::AttentionLaunch> StepLowering::prepareAttention(AttentionOp op) {

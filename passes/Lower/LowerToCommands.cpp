@@ -25,6 +25,9 @@ StepLowering::StepLowering(func::FuncOp oldStep, func::FuncOp newStep, ModuleOp 
 LogicalResult StepLowering::run() {
   for (auto [before, after] : llvm::zip(oldStep.getArguments(), newStep.getArguments()))
     commands.map(before, after);
+  // The lowered step has no rows among its arguments: a command takes them.
+  for (BlockArgument argument : oldStep.getArguments().drop_front(newStep.getNumArguments()))
+    importRows(argument);
   return lowerBlock(oldStep.getBody().front());
 }
 
@@ -45,7 +48,7 @@ LogicalResult StepLowering::mapTo(Operation *op, Value lowered) {
 /// Rows stand for tokens, so the first dimension of every tensor but weights is dynamic, and the
 /// others are known.
 LogicalResult StepLowering::checkShapes(Operation *op) {
-  if (isa<WeightOp, IndexScoresOp>(op))
+  if (isa<WeightOp>(op))
     return success();
   for (Type type : op->getResultTypes())
     if (auto tensor = dyn_cast<RankedTensorType>(type))
@@ -68,9 +71,9 @@ LogicalResult StepLowering::lower(Operation *op) {
           [&](auto op) { return mapTo(op, commands.getBuilder().clone(*op)->getResult(0)); })
       .Case<EmbeddingOp, LinearOp, HeadLinearOp, LogitsOp, RmsNormOp, LayerNormOp, RopeOp,
             HadamardOp, GatedLinearOp, RouteOp, ExpertOutputsOp, CombineExpertsOp, AppendOp,
-            SelectOp, IndexScoresOp, TopKOp, AttentionOp, arith::AddFOp, arith::MulFOp,
-            arith::ConstantOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-            tensor::ExtractSliceOp, tensor::ConcatOp, KernelOp, YieldOp, func::ReturnOp>(
+            SelectOp, AttentionOp, arith::AddFOp, arith::MulFOp, arith::ConstantOp,
+            tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::ExtractSliceOp,
+            tensor::ConcatOp, KernelOp, YieldOp, func::ReturnOp>(
           [&](auto op) { return lowerOp(op); })
       .Case<tensor::DimOp>(
           [&](auto) { return success(); }) // only reshapes use sizes, and views know theirs
@@ -111,12 +114,15 @@ struct LowerToCommands : strata::impl::LowerToCommandsBase<LowerToCommands> {
 
     OpBuilder builder(step);
     auto kernels = ModuleOp::create(builder, module.getLoc(), "kernels");
+    ArrayRef<Type> arguments =
+        step.getArgumentTypes().take_while(llvm::IsaPred<BatchType, CacheType>);
     auto type = builder.getFunctionType(
-        step.getArgumentTypes(), MemRefType::get(logits.getShape(), logits.getElementType()));
+        arguments, MemRefType::get(logits.getShape(), logits.getElementType()));
     auto lowered = func::FuncOp::create(builder, step.getLoc(), "step", type);
     // The caches' names, for messages and traces.
     if (ArrayAttr attributes = step.getArgAttrsAttr())
-      lowered.setArgAttrsAttr(attributes);
+      lowered.setArgAttrsAttr(
+          builder.getArrayAttr(attributes.getValue().take_front(arguments.size())));
     lowered.addEntryBlock();
     if (failed(StepLowering(step, lowered, kernels, compute).run())) {
       lowered.erase(); // half a step would only add errors of its own

@@ -12,7 +12,7 @@ def SetFormats : Pass<"strata-set-formats", "::mlir::ModuleOp"> {
 
     Before: `!strata.cache<key 128xf32, page = 64>`.
     After (`cache=bf16 page-size=32`): `!strata.cache<key 128xbf16, page = 32>`.
-    Requires: a module of the phase input.
+    Requires: a module of the phase share.
     Does not: change ops; what bf16 rounds is written by `strata-lower-to-commands`.
   }];
   let options = [
@@ -27,11 +27,12 @@ def LowerToCommands : Pass<"strata-lower-to-commands", "::mlir::ModuleOp"> {
   let description = [{
     Each op of `@step` becomes commands (`strata.launch` and its kin) on buffers; the code of a `strata.launch` is a function of the
     nested module `@kernels`, made once for all ops that need the same. Slices, reshapes and concatenations become views where
-    strides allow it: what only feeds a concatenation is written in place.
+    strides allow it: what only feeds a concatenation is written in place. Rows among the arguments are what `strata.launch_import_rows` takes;
+    rows among the results make their `strata.launch_select` `exported`.
 
     Before: `%y = strata.rms_norm %x weight %w {epsilon = 1.0e-5} : tensor<?x64xf32>, tensor<64xf32>`.
     After: `strata.launch @kernels::@rms_norm_64_…(%x, %w, %y) items <tokens = 1> grain 64 : …`.
-    Requires: a module of the phase input; `strata.compute` (f32 where it is missing).
+    Requires: a module of the phase fuse; `strata.compute` (f32 where it is missing).
     Does not: assign memory (`strata-plan-arena` does), move or fuse anything.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",

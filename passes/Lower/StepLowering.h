@@ -49,8 +49,6 @@ private:
   llvm::LogicalResult lowerOp(CombineExpertsOp op);
   llvm::LogicalResult lowerOp(AppendOp op);
   llvm::LogicalResult lowerOp(SelectOp op);
-  llvm::LogicalResult lowerOp(IndexScoresOp op);
-  llvm::LogicalResult lowerOp(TopKOp op);
   llvm::LogicalResult lowerOp(AttentionOp op);
   llvm::LogicalResult lowerOp(mlir::arith::AddFOp op);
   llvm::LogicalResult lowerOp(mlir::arith::MulFOp op);
@@ -75,9 +73,8 @@ private:
   /// A kernel from one row to one row: launched over the tokens with the output as last argument.
   llvm::LogicalResult launchRows(mlir::Operation *op, mlir::SymbolRefAttr kernel,
                                  llvm::SmallVector<mlir::Value> arguments, mlir::Value output);
-  /// The select of an op that gives rows.
-  llvm::LogicalResult launchSelect(mlir::Operation *op, mlir::Value query, mlir::Value headWeights,
-                                   mlir::Value cache, double scale, int64_t k);
+  /// Lets a command take the rows that are an argument of the step.
+  void importRows(mlir::BlockArgument rows);
   llvm::FailureOr<AttentionLaunch> prepareAttention(AttentionOp op);
   llvm::LogicalResult lowerReshape(mlir::Operation *op, mlir::Value input,
                                    mlir::RankedTensorType result);

@@ -23,7 +23,7 @@ using namespace strata;
 static bool isCommand(Operation *op) {
   return isa<BufferOp, ViewOp, StepArrayOp, LaunchOp, LaunchRopeTableOp, LaunchProductOp,
              LaunchGatedProductOp, LaunchHeadAttentionOp, LaunchGroupByExpertOp,
-             LaunchGroupedProductOp, LaunchRouteOp, LaunchSelectOp>(op);
+             LaunchGroupedProductOp, LaunchRouteOp, LaunchSelectOp, LaunchImportRowsOp>(op);
 }
 
 /// Ops of the strata dialect that the phase fuse adds.

@@ -59,7 +59,7 @@ bool CommandChecker::run() {
                 std::to_string(got));
   };
   return (indexers_ == manifest_.indexer_count() ||
-          failCount("Select", manifest_.indexer_count(), indexers_)) &&
+          failCount("Select and ImportRows", manifest_.indexer_count(), indexers_)) &&
          (mixtures_ == manifest_.mixture_count() ||
           failCount("Route", manifest_.mixture_count(), mixtures_)) &&
          checkView(manifest_.logits(), Size(0, 1, 0), 1, manifest_.vocabulary_size(), "logits");
@@ -81,6 +81,8 @@ bool CommandChecker::checkCommand(const package::CommandEntry &entry) {
     return check(*entry.command_as_Route());
   case package::Command::Select:
     return check(*entry.command_as_Select());
+  case package::Command::ImportRows:
+    return check(*entry.command_as_ImportRows());
   case package::Command::GatedProduct:
     return check(*entry.command_as_GatedProduct());
   case package::Command::HeadAttention:
@@ -357,6 +359,12 @@ bool CommandChecker::check(const package::Select &select) {
          checkView(select.query(), Size(1, 0, 0), 1, 1, "query") &&
          checkView(select.head_weights(), Size(1, 0, 0), 1, 1, "head_weights") &&
          checkArray(select.output(), Size(select.k(), 0, 0), "output");
+}
+
+bool CommandChecker::check(const package::ImportRows &import) {
+  return checkRange(import.k(), 1, kMaxRowWidth, "k") &&
+         check(import.ordinal() == indexers_++, "expected ordinals in program order") &&
+         checkArray(import.output(), Size(import.k(), 0, 0), "output");
 }
 
 } // namespace strata::rt

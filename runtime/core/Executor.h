@@ -21,6 +21,7 @@ struct ModelDescription {
   std::vector<int32_t> eosTokenIds;
   int64_t pageSize = 0;              ///< tokens in a page, the same for all caches
   std::vector<int64_t> rowWidths;    ///< k of each indexer, in program order
+  bool rowsAreInput = false;         ///< rows stand in for an indexer: every step must import them
   std::vector<int64_t> expertWidths; ///< experts per token of each mixture, in program order
   std::vector<int64_t> expertCounts; ///< routed experts of each mixture, in program order
 };

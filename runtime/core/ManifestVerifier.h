@@ -80,6 +80,7 @@ private:
   bool check(const package::GroupedProduct &product);
   bool check(const package::Route &route);
   bool check(const package::Select &select);
+  bool check(const package::ImportRows &import);
   bool check(const package::GatedProduct &product);
   bool check(const package::HeadAttention &attention);
   using ManifestChecker::check;

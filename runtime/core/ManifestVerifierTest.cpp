@@ -52,7 +52,7 @@ TEST(ManifestVerifier, Model) {
   EXPECT_EQ(errorAfter([](Manifest &m) { m.mutate_max_positions(int64_t(1) << 31); }),
             "expected max_positions in [1, 2147483647] but got 2147483648");
   EXPECT_EQ(errorAfter([](Manifest &m) { m.mutate_indexer_count(2); }),
-            "expected 2 Select commands but got 1");
+            "expected 2 Select and ImportRows commands but got 1");
   EXPECT_EQ(errorAfter([](Manifest &m) { m.mutate_mixture_count(-1); }),
             "expected -1 Route commands but got 1");
 }
@@ -448,9 +448,9 @@ TEST(ManifestVerifier, UnknownCommand) {
   EXPECT_EQ(errorAfter([](Manifest &m) {
               CommandEntry *entry = m.mutable_commands()->GetMutableObject(0);
               reinterpret_cast<flatbuffers::Table *>(entry)->SetField<uint8_t>(
-                  CommandEntry::VT_COMMAND_TYPE, 10, 0);
+                  CommandEntry::VT_COMMAND_TYPE, 200, 0);
             }),
-            "command 0 (rope): unknown kind of command 10");
+            "command 0 (rope): unknown kind of command 200");
 }
 
 TEST(ManifestVerifier, Variants) {

@@ -98,6 +98,10 @@ static ModelDescription describeModel(const package::Manifest &manifest) {
   for (const package::CommandEntry *entry : *manifest.commands()) {
     if (const package::Select *select = entry->command_as_Select())
       model.rowWidths.push_back(select->k());
+    if (const package::ImportRows *import = entry->command_as_ImportRows()) {
+      model.rowWidths.push_back(import->k());
+      model.rowsAreInput = true;
+    }
     if (const package::Route *route = entry->command_as_Route()) {
       model.expertWidths.push_back(route->experts_per_token());
       model.expertCounts.push_back(route->expert_count());

@@ -167,6 +167,9 @@ private:
     case package::Command::Select:
       content = describe(*entry.command_as_Select());
       break;
+    case package::Command::ImportRows:
+      content = describe(*entry.command_as_ImportRows());
+      break;
     case package::Command::GatedProduct:
       content = describe(*entry.command_as_GatedProduct());
       break;
@@ -263,7 +266,12 @@ private:
     return text(select.ordinal()) + ": " + kernel(select.kernel()) + " of query (" +
            view(*select.query()) + "), head weights (" + view(*select.head_weights()) +
            "), cache " + text(select.cache()) + " to " + argument(*select.output()) + ", k " +
-           text(select.k());
+           text(select.k()) + (select.exported() ? ", exported" : "");
+  }
+
+  std::string describe(const package::ImportRows &import) {
+    return text(import.ordinal()) + ": to " + argument(*import.output()) + ", k " +
+           text(import.k());
   }
 
   const package::Manifest &manifest_;

@@ -42,6 +42,9 @@ Status Session::checkImports(const Prompt &prompt, int64_t context) const {
       return Status(StatusCode::InvalidArgument,
                     "rows and experts must be imported for all prompts or for none");
   }
+  if (model_.rowsAreInput && prompt.importedRows.empty())
+    return Status(StatusCode::InvalidArgument,
+                  "the program takes rows as an input, but none are imported");
   if (!prompt.importedRows.empty())
     if (Status status = checkImportedRows(model_, context, prompt.importedRows); !status.ok())
       return status;

@@ -80,6 +80,7 @@ std::unique_ptr<Command> makeCommand(const package::GroupByExpert &table, const 
 std::unique_ptr<Command> makeCommand(const package::GroupedProduct &table, const Program &program);
 std::unique_ptr<Command> makeCommand(const package::Route &table, const Program &program);
 std::unique_ptr<Command> makeCommand(const package::Select &table, const Program &program);
+std::unique_ptr<Command> makeCommand(const package::ImportRows &table, const Program &program);
 
 } // namespace strata::rt
 

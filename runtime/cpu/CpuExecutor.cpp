@@ -30,6 +30,8 @@ std::unique_ptr<Command> makeEntry(const package::CommandEntry &entry, const Pro
     return makeCommand(*entry.command_as_Route(), program);
   case package::Command::Select:
     return makeCommand(*entry.command_as_Select(), program);
+  case package::Command::ImportRows:
+    return makeCommand(*entry.command_as_ImportRows(), program);
   case package::Command::GatedProduct:
     return makeCommand(*entry.command_as_GatedProduct(), program);
   case package::Command::HeadAttention:

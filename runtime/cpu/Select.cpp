@@ -6,7 +6,7 @@
 // the order of candidates is total.
 //
 //===----------------------------------------------------------------------===//
-#include "strata/runtime/cpu/Command.h"
+#include "strata/runtime/cpu/ImportRows.h"
 #include "strata/runtime/cpu/Scratch.h"
 #include "strata/runtime/cpu/TopK.h"
 
@@ -34,19 +34,11 @@ public:
 
   Status run(StepState &state) override {
     int32_t *rows = state.array<int32_t>(*table_.output());
-    const int32_t *imported = nullptr;
-    if (!state.input.importedRows.empty())
-      imported = state.input.importedRows[size_t(table_.ordinal())];
-    if (imported) {
-      if (Status status = checkImported(imported, state); !status.ok())
-        return status;
-      std::copy_n(imported, state.tokens() * table_.k(), rows);
-    } else {
+    if (!hasImportedRows(state, table_.ordinal()))
       select(state, rows);
-    }
-    if (!state.output.rows.empty())
-      if (int32_t *copy = state.output.rows[size_t(table_.ordinal())])
-        std::copy_n(rows, state.tokens() * table_.k(), copy);
+    else if (Status status = importRows(state, table_.ordinal(), table_.k(), rows); !status.ok())
+      return status;
+    exportRows(state, table_.ordinal(), table_.k(), rows);
     return Status::success();
   }
 
@@ -118,28 +110,6 @@ private:
     else
       std::fill(std::copy_n(best.candidates, best.count, candidates), candidates + k, 0);
     return topK.nanScores();
-  }
-
-  /// Kernels read the cache at these positions.
-  Status checkImported(const int32_t *rows, const StepState &state) const {
-    int64_t k = table_.k();
-    for (int64_t n = 0; n < state.tokens(); ++n) {
-      int64_t visible = int64_t(state.input.positions[size_t(n)]) + 1, last = -1;
-      bool ended = false;
-      for (int64_t j = 0; j < k; ++j) {
-        int64_t position = rows[n * k + j];
-        ended |= position == -1;
-        if (ended ? position != -1 : position <= last || position >= visible)
-          return Status(StatusCode::InvalidArgument,
-                        "imported rows of indexer " + std::to_string(table_.ordinal()) +
-                            ", token " + std::to_string(n) +
-                            " of the step: expected ascending positions below " +
-                            std::to_string(visible) + " and then -1 but got " +
-                            std::to_string(position) + " at entry " + std::to_string(j));
-        last = position;
-      }
-    }
-    return Status::success();
   }
 
   const package::Select &table_;

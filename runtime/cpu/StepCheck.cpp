@@ -44,7 +44,10 @@ private:
     return expectCount("positions", input_.positions.size(), size_t(tokens_)) &&
            expectCount("sequences", input_.sequences.size(), size_t(tokens_)) &&
            expectCount("page beginnings", input_.pageBegin.size(), size_t(tokens_)) &&
-           expectAllOrNone("arrays of imported rows", input_.importedRows.size(), indexers) &&
+           (model_.rowsAreInput
+                ? expectCount("arrays of imported rows", input_.importedRows.size(), indexers)
+                : expectAllOrNone("arrays of imported rows", input_.importedRows.size(),
+                                  indexers)) &&
            expectAllOrNone("arrays of rows", output_.rows.size(), indexers) &&
            expectAllOrNone("arrays of imported experts", input_.importedExperts.size(), mixtures) &&
            expectAllOrNone("arrays of experts", output_.experts.size(), mixtures);

@@ -82,6 +82,18 @@ TEST_F(RunTest, TextGoesInAndOut) {
   EXPECT_EQ(runModel("--prompt-text " + prompt + " --max-new-tokens 3").output, "ABC\n");
 }
 
+TEST_F(RunTest, ScoreOfAText) {
+  // After position p, which has no input that matters, byte p is the most likely one.
+  folder_.write("text", std::string("\1\0\1\2\3", 5));
+  Outcome right = runModel("--score text --window 4");
+  ASSERT_EQ(right.code, 0) << right.error;
+  EXPECT_NE(right.error.find("windows: 1 of 4 bytes"), std::string::npos);
+  folder_.write("text", std::string("\1\x80\x80\x80\x80", 5));
+  Outcome wrong = runModel("--score text --window 4");
+  // Logits are cosines: opposite hands of the clock differ by two.
+  EXPECT_NEAR(std::stod(wrong.output) - std::stod(right.output), 2, 0.01);
+}
+
 TEST_F(RunTest, LogitsOfAllTokens) {
   Outcome outcome = runModel("--prompt-ids 1,2,3 --max-new-tokens 2 --logits l.npy");
   ASSERT_EQ(outcome.code, 0) << outcome.error;
@@ -131,6 +143,14 @@ TEST_F(RunTest, TextNeedsTheVocabularyOfBytes) {
   EXPECT_EQ(modelErrorOf("--prompt-text x"),
             "--prompt-text is for vocabularies of the 256 bytes, but the model's has 16 entries: "
             "ids are needed (--prompt-ids)");
+}
+
+TEST_F(RunTest, ScoringNeedsTheVocabularyOfBytes) {
+  makeModel(16);
+  folder_.write("text", "0123456789");
+  EXPECT_EQ(modelErrorOf("--score text --window 4"),
+            "text: expected a vocabulary of the 256 bytes, which a text is scored by, but the "
+            "model's has 16 entries");
 }
 
 TEST_F(RunTest, BadFiles) {
