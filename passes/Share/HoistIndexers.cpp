@@ -1,5 +1,7 @@
 //===- HoistIndexers.cpp - Indexers as early as their operands allow ------===//
-#include "strata/passes/Share/RemoveIndexer.h"
+#include "strata/passes/Share/HoistIndexers.h"
+
+#include "strata/dialects/Strata/IR.h"
 
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

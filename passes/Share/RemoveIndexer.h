@@ -21,10 +21,6 @@ struct Savings {
 /// cache where nothing else reads it, with the append and its argument and result of `step`.
 Savings removeIndexer(mlir::func::FuncOp step, SelectOp select);
 
-/// Moves each `strata.select` of the block, with all that it needs, before whatever it doesn't
-/// need. Keeps the order of selects, and the rule that no use of a cache value follows its append.
-void hoistIndexers(mlir::Block &block);
-
 } // namespace strata
 
 #endif // STRATA_PASSES_SHARE_REMOVEINDEXER_H

@@ -1,6 +1,7 @@
 //===- ShareIndex.cpp - One indexer for several layers --------------------===//
 #include "strata/dialects/Strata/ModelAttributes.h"
 #include "strata/lib/Analysis/AttentionLayers.h"
+#include "strata/passes/Share/HoistIndexers.h"
 #include "strata/passes/Share/Passes.h"
 #include "strata/passes/Share/RemoveIndexer.h"
 #include "strata/passes/Share/Schedule.h"

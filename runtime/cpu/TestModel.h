@@ -40,7 +40,7 @@ public:
   /// Any other command.
   template <typename T>
   void add(package::Command kind, flatbuffers::Offset<T> command, const std::string &label) {
-    selects_ += kind == package::Command::Select;
+    selects_ += kind == package::Command::Select || kind == package::Command::ImportRows;
     routes_ += kind == package::Command::Route;
     commands_.push_back(
         package::CreateCommandEntryDirect(builder, kind, command.Union(), label.c_str()));

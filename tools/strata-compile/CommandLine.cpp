@@ -117,6 +117,18 @@ std::optional<CommandLine> strata::parseCommandLine(int argc, char **argv) {
                        << getPhaseName(result.to) << ": there is nothing to do\n";
     return std::nullopt;
   }
+  bool isShared = result.from < Phase::Share && result.to >= Phase::Share;
+  for (const cl::Option *option : {static_cast<const cl::Option *>(&flags.schedule),
+                                   static_cast<const cl::Option *>(&flags.importRows),
+                                   static_cast<const cl::Option *>(&flags.exportRows)})
+    if (option->getNumOccurrences() && !isShared) {
+      WithColor::error() << "--" << option->ArgStr
+                         << ": the phase share, which it is for, is not "
+                            "between --from "
+                         << getPhaseName(result.from) << " and --to " << getPhaseName(result.to)
+                         << "\n";
+      return std::nullopt;
+    }
   if (flags.importRows && flags.exportRows) {
     WithColor::error() << "--import-rows and --export-rows exclude each other: a program without "
                           "indexers has no rows of its own\n";
