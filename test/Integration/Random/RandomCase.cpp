@@ -114,7 +114,8 @@ static void countModel(const RandomModel &model, Coverage &coverage) {
   coverage[Coverage::ModelsFP8] += model.weights.fp8Blocks;
   coverage[Coverage::ModelsExact] += model.isExact();
   coverage[Coverage::ModelsChanged] += changes.softmaxScoring || changes.maximumGroupScore ||
-                                       changes.hadamard || changes.lastTokens != 0;
+                                       changes.hadamard || changes.planar ||
+                                       changes.lastTokens != 0;
 }
 
 static void countBatch(const RandomModel &model, const TokenBatch &batch, Coverage &coverage) {

@@ -206,6 +206,7 @@ static ModuleChanges drawChanges(RandomNumbers &random, const json &config, bool
   changes.maximumGroupScore = random.chance(50);
   int64_t width = config.value("index_head_dim", int64_t(0));
   changes.hadamard = !exact && width > 1 && (width & (width - 1)) == 0 && random.chance(50);
+  changes.planar = random.chance(50);
   if (!config.contains("sliding_window") && random.chance(60)) {
     changes.lastTokens = random.between(1, 12);
     changes.firstTokens = random.between(0, 4);
@@ -260,8 +261,8 @@ std::string RandomModel::describe() const {
          ", pages of " + std::to_string(pageSize) + flag("x86-64-v3", newerProcessor) +
          "\nchanges" + flag("softmax-scoring", changes.softmaxScoring) +
          flag("maximum-group-score", changes.maximumGroupScore) +
-         flag("hadamard", changes.hadamard) + " first " + std::to_string(changes.firstTokens) +
-         " last " + std::to_string(changes.lastTokens) + "\n";
+         flag("hadamard", changes.hadamard) + flag("planar", changes.planar) + " first " +
+         std::to_string(changes.firstTokens) + " last " + std::to_string(changes.lastTokens) + "\n";
 }
 
 } // namespace strata::test

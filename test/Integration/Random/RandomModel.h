@@ -13,6 +13,7 @@ struct ModuleChanges {
   bool softmaxScoring = false;    ///< of routers
   bool maximumGroupScore = false; ///< of routers
   bool hadamard = false;          ///< of index queries and keys
+  bool planar = false;            ///< of caches: a page holds field by field
   /// Attention to everything becomes attention to the first and the last tokens, attention to rows
   /// is joined by them; 0: none of either.
   int64_t firstTokens = 0, lastTokens = 0;

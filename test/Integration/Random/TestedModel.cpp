@@ -67,6 +67,27 @@ static void insertHadamard(ModuleOp module) {
   });
 }
 
+/// Layouts of caches, from the arguments of the entry point to its results.
+static void changeCaches(ModuleOp module, const ModuleChanges &changes) {
+  func::FuncOp step = getStep(module);
+  for (BlockArgument argument : step.getArguments().drop_front()) {
+    auto old = cast<CacheType>(argument.getType());
+    SmallVector<Value> values{argument};
+    bool isIndex = false;
+    for (size_t i = 0; i < values.size(); ++i)
+      for (Operation *user : values[i].getUsers()) {
+        isIndex |= isa<SelectOp>(user);
+        if (auto append = dyn_cast<AppendOp>(user))
+          values.push_back(append.getResult());
+      }
+    for (Value value : values)
+      value.setType(CacheType::get(old.getContext(), old.getFields(), old.getPageSize(),
+                                   changes.planar, old.getRope(), changes.hadamard && isIndex));
+  }
+  auto results = step.front().getTerminator()->getOperandTypes();
+  step.setType(FunctionType::get(step.getContext(), step.front().getArgumentTypes(), results));
+}
+
 //===----------------------------------------------------------------------===//
 // From a description to a package
 //===----------------------------------------------------------------------===//
@@ -103,6 +124,7 @@ Expected<std::unique_ptr<TestedModel>> TestedModel::create(const RandomModel &mo
   changeSources(*tested->module_, model.changes);
   if (model.changes.hadamard)
     insertHadamard(*tested->module_);
+  changeCaches(*tested->module_, model.changes);
   if (failed(verify(*tested->module_)))
     return Status(StatusCode::InvalidArgument, "changes: " + errors);
   tested->findChoices();

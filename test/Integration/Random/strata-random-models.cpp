@@ -7,6 +7,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <new>
 #include <optional>
 #include <sys/mman.h>
@@ -85,19 +86,19 @@ static void report(const Options &options, uint64_t number, const std::string &t
   std::fwrite(all.data(), 1, all.size(), stderr);
 }
 
-static bool run(const Options &options, uint64_t number, const TestFolder &folder,
+static bool run(const Options &options, uint64_t number, const std::string &folder,
                 Coverage &coverage) {
   RandomCase randomCase(options.seed, number);
   if (options.only)
     std::fputs(randomCase.describe().c_str(), stdout);
-  std::string failure = runCase(randomCase, folder.file("model"), coverage);
+  std::string failure = runCase(randomCase, folder, coverage);
   if (!failure.empty())
     report(options, number, failure + "\n" + randomCase.describe());
   return failure.empty();
 }
 
-static void work(const Options &options, Shared &shared, Shared::Job &job) {
-  TestFolder folder;
+static void work(const Options &options, Shared &shared, Shared::Job &job,
+                 const std::string &folder) {
   for (;;) {
     uint64_t number = shared.next++;
     if (number >= options.count)
@@ -108,35 +109,48 @@ static void work(const Options &options, Shared &shared, Shared::Job &job) {
   }
 }
 
-/// Processes instead of threads: a crash is found to be that of one case.
-static bool runAll(const Options &options, Shared &shared) {
-  std::vector<pid_t> processes;
-  for (uint64_t i = 0; i < options.jobs; ++i) {
-    pid_t process = ::fork();
-    if (process == 0) {
-      work(options, shared, shared.jobs[i]);
-      std::fflush(nullptr);
-      ::_exit(0);
-    }
-    if (process < 0) {
-      std::perror("strata-random-models: can't start a process");
-      break;
-    }
-    processes.push_back(process);
+static pid_t start(const Options &options, Shared &shared, Shared::Job &job,
+                   const std::string &folder) {
+  pid_t process = ::fork();
+  if (process == 0) {
+    work(options, shared, job, folder);
+    std::fflush(nullptr);
+    ::_exit(0);
   }
-  bool passed = processes.size() == options.jobs;
-  for (size_t i = 0; i < processes.size(); ++i) {
+  if (process < 0) {
+    std::perror("strata-random-models: can't start a process");
+    ++job.failures;
+  }
+  return process;
+}
+
+/// Processes instead of threads: a crash is found to be that of one case, and the others go on.
+static void runAll(const Options &options, Shared &shared) {
+  TestFolder folder; // removed by this process, which does not crash
+  std::map<pid_t, Shared::Job *> running;
+  auto startJob = [&](Shared::Job &job) {
+    std::string model = folder.file("model-" + std::to_string(&job - shared.jobs));
+    if (pid_t process = start(options, shared, job, model); process > 0)
+      running[process] = &job;
+  };
+  for (uint64_t i = 0; i < options.jobs; ++i)
+    startJob(shared.jobs[i]);
+  while (!running.empty()) {
     int status = 0;
-    ::waitpid(processes[i], &status, 0);
+    pid_t process = ::wait(&status);
+    Shared::Job *job = running[process];
+    running.erase(process);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
       continue;
-    passed = false;
-    uint64_t number = uint64_t(shared.jobs[i].current);
+    ++job->failures;
+    if (job->current < 0)
+      continue;
+    uint64_t number = uint64_t(job->current);
     report(options, number,
-           "the process ended with signal " + std::to_string(WTERMSIG(status)) + "\n" +
+           "the process ended with status " + std::to_string(status) + "\n" +
                RandomCase(options.seed, number).describe());
+    startJob(*job);
   }
-  return passed;
 }
 
 int main(int argc, char **argv) {
@@ -148,7 +162,7 @@ int main(int argc, char **argv) {
   if (options.only) {
     Coverage coverage;
     TestFolder folder;
-    bool passed = run(options, *options.only, folder, coverage);
+    bool passed = run(options, *options.only, folder.file("model"), coverage);
     std::fputs(coverage.table().c_str(), stdout);
     return passed ? 0 : 1;
   }
@@ -161,17 +175,20 @@ int main(int argc, char **argv) {
   }
   auto *shared = new (memory) Shared;
   auto begin = std::chrono::steady_clock::now();
-  bool passed = runAll(options, *shared);
+  runAll(options, *shared);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   Coverage coverage;
+  bool passed = true;
   for (const Shared::Job &job : shared->jobs) {
     coverage.add(job.coverage);
     passed &= job.failures == 0;
   }
   std::printf("%s%-42s%12.1f\n", coverage.table().c_str(), "models per second",
               double(options.count) / seconds);
-  std::string complaints = coverage.complaints();
   std::fflush(stdout);
+  if (!passed)
+    return 1;
+  std::string complaints = coverage.complaints();
   std::fputs(complaints.c_str(), stderr);
-  return passed && complaints.empty() ? 0 : 1;
+  return complaints.empty() ? 0 : 1;
 }
