@@ -112,7 +112,7 @@ void ConfigDrawer::indexer() {
   schedule();
 }
 
-/// All three encodings.
+/// In any of the encodings that configs have.
 void ConfigDrawer::schedule() {
   json words = json::array();
   std::string letters;

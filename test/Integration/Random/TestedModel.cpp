@@ -180,11 +180,4 @@ TestedModel::createCpu(const rt::ExecutorOptions &options) const {
   return rt::createCpuExecutor(*package_, checkpoint_, options);
 }
 
-std::string TestedModel::moduleText() const {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module_->print(stream);
-  return text;
-}
-
 } // namespace strata::test

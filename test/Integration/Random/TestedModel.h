@@ -39,8 +39,6 @@ public:
     bool maximum; ///< a group's score is its best expert's instead of its two best ones'
   };
   const std::vector<Router> &routers() const { return routers_; }
-  /// The input module as text, for the report of a failure.
-  std::string moduleText() const;
 
 private:
   explicit TestedModel(Checkpoint checkpoint) : checkpoint_(std::move(checkpoint)) {}
