@@ -18,14 +18,13 @@ set(CMAKE_CXX_COMPILE_OPTIONS_PIE -fPIC)
 find_package(Threads REQUIRED)
 
 # "strata/dialects/…", "strata/passes/…" and so on name source and generated headers alike; the installed tree has the same names.
+# Sources are found through links. Folders with generated headers are built below build/strata instead: the build must know a generated
+# file by the name that it is included by, or it would not rebuild what includes it.
 foreach(part dialects passes lib runtime)
-  foreach(tree SOURCE BINARY)
-    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/roots/${tree}/strata ${PROJECT_BINARY_DIR}/${part})
-    file(CREATE_LINK ${PROJECT_${tree}_DIR}/${part} ${PROJECT_BINARY_DIR}/roots/${tree}/strata/${part} SYMBOLIC)
-  endforeach()
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/roots/strata)
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${part} ${PROJECT_BINARY_DIR}/roots/strata/${part} SYMBOLIC)
 endforeach()
-include_directories(${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include ${PROJECT_BINARY_DIR}/roots/SOURCE
-                    ${PROJECT_BINARY_DIR}/roots/BINARY)
+include_directories(${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include ${PROJECT_BINARY_DIR}/roots ${PROJECT_BINARY_DIR})
 
 add_compile_options(-Wall -Wextra -Wno-unused-parameter $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)

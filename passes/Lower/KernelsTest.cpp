@@ -168,14 +168,11 @@ TEST_F(RowKernelsTest, CopyBetweenStrides) {
         [](int64_t, const std::vector<double> &values) { return values; }, 0);
 }
 
-TEST_F(KernelsTest, SumsProductsAndGates) {
-  auto silu = [](double x) { return x / (1 + std::exp(-x)); };
+TEST_F(KernelsTest, SumsAndProducts) {
   for (int64_t width : testWidths)
-    for (int operation : {0, 1, 2}) {
+    for (bool isSum : {true, false}) {
       MemRefType a = view({width}, {width + 2, 1}), b = view({width}), output = view({width});
-      SymbolRefAttr name = operation == 0   ? generators.add(a, b, output)
-                           : operation == 1 ? generators.multiply(a, b, output)
-                                            : generators.gate(Activation::Silu, a, b, output);
+      SymbolRefAttr name = isSum ? generators.add(a, b, output) : generators.multiply(a, b, output);
       for (strata_rt_kernel kernel : compile(name)) {
         TestArray left(rows * (width + 2)), right(rows * width), result(rows * width);
         left.fill(random, 3);
@@ -185,7 +182,7 @@ TEST_F(KernelsTest, SumsProductsAndGates) {
         for (int64_t n = 0; n < rows; ++n)
           for (int64_t i = 0; i < width; ++i) {
             double x = left.get(n * (width + 2) + i), y = right.get(n * width + i);
-            double wanted = operation == 0 ? x + y : operation == 1 ? x * y : silu(x) * y;
+            double wanted = isSum ? x + y : x * y;
             ASSERT_NEAR(result.get(n * width + i), wanted, 1e-6 * (1 + std::abs(wanted)));
           }
         EXPECT_TRUE(result.hasIntactGuards());
@@ -193,17 +190,52 @@ TEST_F(KernelsTest, SumsProductsAndGates) {
     }
 }
 
+TEST_F(KernelsTest, GatesOfElements) {
+  for (strata_rt_kernel kernel : compile(generators.gate(Activation::Silu)))
+    for (int64_t count : testWidths) {
+      TestArray gate(count), up(count), result(count);
+      gate.fill(random, 3);
+      up.fill(random);
+      void *arguments[] = {gate.data(), up.data(), result.data()};
+      kernel(arguments, 0, count / 3); // an element doesn't depend on the range that it is part of
+      kernel(arguments, count / 3, count);
+      for (int64_t i = 0; i < count; ++i) {
+        double x = gate.get(i), wanted = x / (1 + std::exp(-x)) * up.get(i);
+        ASSERT_NEAR(result.get(i), wanted, 1e-6 * (1 + std::abs(wanted)));
+      }
+      EXPECT_TRUE(result.hasIntactGuards());
+    }
+}
+
+TEST_F(KernelsTest, OneKernelAfterTheOther) {
+  MemRefType type = view({24});
+  SymbolRefAttr sum = generators.add(type, type, type), spread = generators.copy(type, type);
+  // c = a + b, d = c, e = d + a: the same arguments in other places.
+  SymbolRefAttr name =
+      generators.sequence({{sum, {0, 1, 2}}, {spread, {2, 3}}, {sum, {3, 0, 4}}}, 2);
+  for (strata_rt_kernel kernel : compile(name)) {
+    TestArray a(rows * 24), b(rows * 24), c(rows * 24), d(rows * 24), e(rows * 24);
+    a.fill(random);
+    b.fill(random);
+    void *arguments[] = {a.data(), b.data(), c.data(), d.data(), e.data()};
+    kernel(arguments, 0, 1); // less than a tile, then an odd number of rows
+    kernel(arguments, 1, rows);
+    for (int64_t i = 0; i < rows * 24; ++i)
+      ASSERT_EQ(e.get(i), (a.get(i) + b.get(i)) + a.get(i));
+    EXPECT_TRUE(e.hasIntactGuards());
+  }
+}
+
 TEST_F(KernelsTest, GateOfExtremeValues) {
   const float infinity = INFINITY, inputs[] = {-1e4f, -90, -88.5f, 0, 90, 1e30f, infinity};
-  for (strata_rt_kernel kernel :
-       compile(generators.gate(Activation::Silu, view({7}), view({7}), view({7})))) {
+  for (strata_rt_kernel kernel : compile(generators.gate(Activation::Silu))) {
     TestArray gate(7), up(7), result(7);
     for (int i = 0; i < 7; ++i) {
       gate.set(i, inputs[i]);
       up.set(i, 2);
     }
     void *arguments[] = {gate.data(), up.data(), result.data()};
-    kernel(arguments, 0, 1);
+    kernel(arguments, 0, 7);
     for (int i = 0; i < 7; ++i) {
       double wanted = 2 * double(inputs[i]) / (1 + std::exp(-double(inputs[i])));
       if (std::isinf(wanted))
@@ -212,7 +244,7 @@ TEST_F(KernelsTest, GateOfExtremeValues) {
         EXPECT_NEAR(result.get(i), wanted, 1e-6 * (1e-30 + std::abs(wanted))) << inputs[i];
     }
     gate.set(3, NAN);
-    kernel(arguments, 0, 1);
+    kernel(arguments, 0, 7);
     EXPECT_TRUE(std::isnan(result.get(3)));
   }
 }
