@@ -23,6 +23,7 @@ static const Line lines[Coverage::CountOfCounts] = {
     {"  compiled for bf16"},
     {"  stored in fp8 blocks"},
     {"  with scores that are exact"},
+    {"  with scores that are nearly tied"},
     {"  with ops that no config asks for"},
     {"runs on the cpu, memory poisoned"},
     {"  on two threads"},
@@ -46,9 +47,10 @@ static const Line lines[Coverage::CountOfCounts] = {
     {"  with the plateau of 0.0 at the k-th"},
     {"  of these, with exact scores"},
     {"  that differ", true},
+    {"  that differ where all is nearly tied"},
     {"choices of experts"},
     {"  that differ", true},
-    {"reruns with imported choices", true},
+    {"reruns with the reference's choices"},
 };
 
 void Coverage::add(const Coverage &other) {

@@ -113,6 +113,7 @@ static void countModel(const RandomModel &model, Coverage &coverage) {
   coverage[Coverage::ModelsBF16] += !model.isF32();
   coverage[Coverage::ModelsFP8] += model.weights.fp8Blocks;
   coverage[Coverage::ModelsExact] += model.isExact();
+  coverage[Coverage::ModelsNearlyTied] += model.isNearlyTied();
   coverage[Coverage::ModelsChanged] += changes.softmaxScoring || changes.maximumGroupScore ||
                                        changes.hadamard || changes.planar ||
                                        changes.lastTokens != 0;
@@ -222,8 +223,9 @@ std::string CaseRun::compareWithOracle(const OracleScores &scores) {
       return "cpu against reference: " + difference;
     if (differing == 0)
       continue;
-    coverage_[choices[i].isIndexer ? Coverage::DifferingRows : Coverage::DifferingExperts] +=
-        differing;
+    coverage_[!choices[i].isIndexer        ? Coverage::DifferingExperts
+              : case_.model.isNearlyTied() ? Coverage::NearlyTiedRows
+                                           : Coverage::DifferingRows] += differing;
     imported = i + 1;
     ++coverage_[Coverage::Reruns];
     Expected<RunResults> rerun = runCpu(plan, 1, {&oracle_, imported});

@@ -197,15 +197,14 @@ void ConfigDrawer::rope() {
                                {"original_max_position_embeddings", random_.oneOf({8, 32})}};
 }
 
-/// Exact scores stay exact under all but the Hadamard transform.
-static ModuleChanges drawChanges(RandomNumbers &random, const json &config, bool exact) {
+static ModuleChanges drawChanges(RandomNumbers &random, const json &config) {
   ModuleChanges changes;
   if (random.chance(75))
     return changes;
   changes.softmaxScoring = random.chance(50);
   changes.maximumGroupScore = random.chance(50);
   int64_t width = config.value("index_head_dim", int64_t(0));
-  changes.hadamard = !exact && width > 1 && (width & (width - 1)) == 0 && random.chance(50);
+  changes.hadamard = width > 1 && (width & (width - 1)) == 0 && random.chance(50);
   changes.planar = random.chance(50);
   if (!config.contains("sliding_window") && random.chance(60)) {
     changes.lastTokens = random.between(1, 12);
@@ -242,7 +241,9 @@ RandomModel drawModel(RandomNumbers &random) {
   model.bf16Cache = format < 15 || format >= 97;
   model.pageSize = random.oneOf<int64_t>({1, 2, 3, 4, 5, 7, 8, 11, 16});
   model.newerProcessor = random.chance(30);
-  model.changes = drawChanges(random, model.config, model.isExact());
+  model.changes = drawChanges(random, model.config);
+  if (model.weights.smallIntegers && random.chance(20))
+    model.changes.hadamard = true;
   return model;
 }
 

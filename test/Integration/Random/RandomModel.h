@@ -29,7 +29,10 @@ struct RandomModel {
   bool newerProcessor =
       false; ///< kernels for x86-64-v3 instead of x86-64, where this machine has it
 
-  bool isExact() const { return weights.smallIntegers; }
+  /// Index scores are the same in any order of summation, and many are equal.
+  bool isExact() const { return weights.smallIntegers && !changes.hadamard; }
+  /// They are equal but for the rounding of a transform.
+  bool isNearlyTied() const { return weights.smallIntegers && changes.hadamard; }
   bool isF32() const { return !bf16Compute && !bf16Cache; }
   /// k of the indexers; 0: none.
   int64_t rows() const { return config.value("index_topk", int64_t(0)); }
