@@ -18,7 +18,8 @@ using namespace mlir;
 using namespace strata;
 
 ArrayRef<Phase> strata::getPhases() {
-  static const Phase phases[] = {Phase::Input, Phase::Share, Phase::Fuse, Phase::Lower, Phase::Emit};
+  static const Phase phases[] = {Phase::Input, Phase::Share, Phase::Fuse, Phase::Lower,
+                                 Phase::Emit};
   return phases;
 }
 
@@ -82,14 +83,15 @@ void strata::buildFormats(OpPassManager &manager, const PipelineOptions &options
                                     getFormatName(options.cache).str(), options.pageSize}));
 }
 
-static void buildFuse(OpPassManager &manager) {
+static void buildFuse(OpPassManager &manager, const PipelineOptions &options) {
   // Ops that do nothing would become kernels that copy; equal weights and sizes would be named
   // twice.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   // Parts can run with neighbours that the whole can't run with.
   manager.addPass(createSplitFeedForward());
-  manager.addPass(createFuseKernels());
+  if (options.fuse)
+    manager.addPass(createFuseKernels());
   verifyPhase(manager, Phase::Fuse);
 }
 
@@ -109,7 +111,7 @@ void strata::buildPipeline(OpPassManager &manager, const PipelineOptions &option
   if (from < Phase::Share && to >= Phase::Share)
     buildShare(manager, options);
   if (from < Phase::Fuse && to >= Phase::Fuse)
-    buildFuse(manager);
+    buildFuse(manager, options);
   if (from < Phase::Lower && to >= Phase::Lower)
     buildLower(manager, options);
 }

@@ -51,7 +51,7 @@ def Strata_KernelOp : Op<Strata_Dialect, "kernel",
 def Strata_YieldOp : Op<Strata_Dialect, "yield", [Pure, Terminator, HasParent<"KernelOp">]> {
   let summary = "give a kernel's results";
   let description = [{
-    Ends the body of `strata.kernel`, whose description has an example.
+    Ends the body of `strata.kernel`. The test test/Fuse/fuse-kernels.mlir shows kernels.
   }];
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";

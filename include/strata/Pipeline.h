@@ -40,7 +40,8 @@ struct PipelineOptions {
   NumberFormat compute =
       NumberFormat::F32; ///< what products, scores and attention round their operands to
   NumberFormat cache = NumberFormat::F32; ///< element type of all caches
-  int64_t pageSize = 64;                  ///< tokens in a page of every cache
+  bool fuse = true;      ///< false: each op is a launch of its own, to compare with
+  int64_t pageSize = 64; ///< tokens in a page of every cache
   std::string schedule =
       "declared"; ///< which layers use whose rows, as strata-share-index takes it
   std::vector<Approximation> allowed = {}; ///< by --allow-approximate

@@ -155,6 +155,8 @@ StepCosts strata::computeStepCosts(func::FuncOp step, const StepSizes &sizes) {
   LayerNumbers numbers(step, attentions);
   std::map<int64_t, LayerCosts> layers;
   step.walk([&](Operation *op) {
+    if (isa<KernelOp>(op))
+      return; // its ops are counted themselves, each by its kind
     std::optional<int64_t> number = numbers.get(op);
     (number ? layers[*number].costs : result.outside) += getCosts(op, sizes);
     result.indexers += isa<SelectOp, TopKOp>(op);

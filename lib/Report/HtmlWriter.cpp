@@ -61,7 +61,7 @@ static std::string escape(StringRef text) {
   return escaped;
 }
 
-static void writeTile(llvm::raw_ostream &stream, const std::string &value, StringRef name) {
+static void writeTile(llvm::raw_ostream &stream, const std::string &value, const Twine &name) {
   stream << "<div class=\"tile\"><b>" << value << "</b><span>" << name << "</span></div>\n";
 }
 
@@ -73,7 +73,9 @@ static void writeTiles(llvm::raw_ostream &stream, const Report &report) {
             "read from caches per token");
   writeTile(stream, withPrefix(total.weightBytes) + "B", "weights read per token");
   writeTile(stream, withPrefix(report.costs.cacheBytesPerToken) + "B", "kept in caches per token");
-  writeTile(stream, std::to_string(report.workspace.launches), "launches per step");
+  std::string before =
+      report.unfused ? ", " + std::to_string(report.unfused->launches) + " before fusion" : "";
+  writeTile(stream, std::to_string(report.workspace.launches), "launches per step" + before);
   writeTile(stream, withPrefix(double(report.workspace.getBytes())) + "B", "workspace");
   stream << "</div>\n";
 }

@@ -81,6 +81,11 @@ std::string strata::writeJson(const Report &report) {
     json.attribute("arena_bytes", int64_t(workspace.arenaBytes));
     json.attribute("scratch_bytes_per_thread", int64_t(workspace.scratchBytes));
     json.attribute("activation_bytes", number(workspace.activationBytes));
+    if (report.unfused)
+      json.attributeObject("before_fusion", [&] {
+        json.attribute("launches", report.unfused->launches);
+        json.attribute("activation_bytes", number(report.unfused->activationBytes));
+      });
     json.attribute("indexers", report.costs.indexers);
     json.attributeArray("layers", [&] {
       for (const LayerCosts &layer : report.costs.layers)

@@ -45,6 +45,17 @@ static void fillRecordBytes(func::FuncOp step, Report &report) {
     }
 }
 
+/// Lowers a module that is not further than `from` and reads what it launches.
+static FailureOr<Workspace> lowerAndMeasure(ModuleOp module, const ReportOptions &options,
+                                            const PipelineOptions &pipeline, Phase from) {
+  PassManager lower(module.getContext(), ModuleOp::getOperationName());
+  buildPipeline(lower, pipeline, from, Phase::Lower);
+  if (failed(lower.run(module)))
+    return failure();
+  int64_t pages = (options.context + pipeline.pageSize - 1) / pipeline.pageSize * options.batch;
+  return computeWorkspace(module, options.getTokens(), options.batch, pages * pipeline.pageSize);
+}
+
 FailureOr<Report> strata::makeReport(ModuleOp module, const ReportOptions &options,
                                      const PipelineOptions &pipeline, Phase from) {
   Report report;
@@ -61,6 +72,16 @@ FailureOr<Report> strata::makeReport(ModuleOp module, const ReportOptions &optio
     return module.emitError() << "expected a step of at most " << rt::kMaxStepTokens
                               << " tokens but got " << options.batch << " prompts of "
                               << report.options.context;
+
+  if (from < Phase::Fuse) {
+    PipelineOptions oneByOne = pipeline;
+    oneByOne.fuse = false;
+    OwningOpRef<ModuleOp> copy = module.clone();
+    FailureOr<Workspace> unfused = lowerAndMeasure(*copy, report.options, oneByOne, from);
+    if (failed(unfused))
+      return failure();
+    report.unfused = *unfused;
+  }
 
   // Everything that is decided about the model comes before lower; there ops become commands.
   Phase decided = *std::prev(llvm::find(getPhases(), Phase::Lower));
@@ -79,14 +100,7 @@ FailureOr<Report> strata::makeReport(ModuleOp module, const ReportOptions &optio
       report.contexts.push_back(
           {context, computeTokenCosts(step, report.options, context).getTotal()});
 
-  PassManager lower(module.getContext(), ModuleOp::getOperationName());
-  buildPipeline(lower, pipeline, decided, Phase::Lower);
-  if (failed(lower.run(module)))
-    return failure();
-  int64_t page = pipeline.pageSize;
-  int64_t pages = (report.options.context + page - 1) / page * options.batch;
-  FailureOr<Workspace> workspace =
-      computeWorkspace(module, report.options.getTokens(), options.batch, pages * page);
+  FailureOr<Workspace> workspace = lowerAndMeasure(module, report.options, pipeline, decided);
   if (failed(workspace))
     return failure();
   report.workspace = *workspace;

@@ -6,6 +6,7 @@
 #include "strata/lib/Analysis/StepCosts.h"
 #include "strata/lib/Report/Workspace.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,8 @@ struct Report {
   double recordBytes = 0, indexRecordBytes = 0;
   StepCosts costs;
   Workspace workspace; ///< of the step
+  /// The same without kernels of several ops; nothing when the module came with them.
+  std::optional<Workspace> unfused;
 
   /// The same at other lengths, for an overview.
   struct AtContext {

@@ -83,7 +83,14 @@ std::string strata::writeText(const Report &report) {
          << "B a sequence\n";
   stream << "a step      " << workspace.launches << " launches, workspace " << workspace.getBytes()
          << " bytes: arena " << workspace.arenaBytes << ", scratch of one thread "
-         << workspace.scratchBytes << "\n\n";
+         << workspace.scratchBytes << "\n";
+  stream << "fusion      ";
+  if (report.unfused)
+    stream << report.unfused->launches << " launches before, " << workspace.launches << " after; "
+           << withPrefix(report.unfused->activationBytes) << "B of buffers touched before, "
+           << withPrefix(workspace.activationBytes) << "B after\n\n";
+  else
+    stream << withPrefix(workspace.activationBytes) << "B of buffers touched\n\n";
   writeContexts(stream, report);
   stream << "\n";
   writeLayers(stream, report);

@@ -3,6 +3,7 @@
 
 #include "strata/dialects/Strata/IR.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -22,6 +23,16 @@ static StringRef getKernelKind(StringRef kernel) {
   return end == 0 ? kernel : kernel.take_front(end);
 }
 
+/// The kinds of a kernel, or of those that it calls one after the other: "rms_norm + append".
+static std::string getKernelKinds(Operation *command, SymbolRefAttr name) {
+  std::string kinds;
+  if (auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(command, name))
+    kernel.walk([&](func::CallOp call) {
+      kinds += (kinds.empty() ? "" : " + ") + getKernelKind(call.getCallee()).str();
+    });
+  return kinds.empty() ? getKernelKind(name.getLeafReference()).str() : kinds;
+}
+
 /// "q_a_proj" of "model.layers.3.self_attn.q_a_proj.weight".
 static StringRef getWeightKind(Value weight) {
   auto op = weight.getDefiningOp<WeightOp>();
@@ -37,9 +48,8 @@ static std::string getProductKind(ValueRange weights) {
 
 std::string strata::getCommandLabel(Operation *command) {
   std::string kind = llvm::TypeSwitch<Operation *, std::string>(command)
-                         .Case<LaunchOp, LaunchHeadAttentionOp>([](auto op) {
-                           return getKernelKind(op.getKernel().getLeafReference()).str();
-                         })
+                         .Case<LaunchOp, LaunchHeadAttentionOp>(
+                             [](auto op) { return getKernelKinds(op, op.getKernel()); })
                          .Case([](LaunchProductOp op) { return getProductKind(op.getWeights()); })
                          .Case([](LaunchGatedProductOp op) {
                            return getProductKind(ValueRange{op.getGate(), op.getUp()});

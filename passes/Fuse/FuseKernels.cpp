@@ -42,8 +42,8 @@ struct FuseKernels : strata::impl::FuseKernelsBase<FuseKernels> {
   void runOnOperation() override {
     if (tokens < 1 || onChipBytes < 0) {
       getOperation().emitError()
-          << "expected tokens of at least 1 and on-chip-bytes of at least 0 but got " << tokens
-          << " and " << onChipBytes;
+          << "expected tokens of at least 1 and on-chip-bytes of at least 0 but got "
+          << tokens.getValue() << " and " << onChipBytes.getValue();
       return signalPassFailure();
     }
     for (auto function : getOperation().getOps<func::FuncOp>())

@@ -22,7 +22,8 @@ struct SetFormats : strata::impl::SetFormatsBase<SetFormats> {
     if (!computeType || !cacheType)
       return signalPassFailure();
     if (pageSize < 1) {
-      getOperation().emitError() << "expected a page-size of at least 1 but got " << pageSize;
+      getOperation().emitError() << "expected a page-size of at least 1 but got "
+                                 << pageSize.getValue();
       return signalPassFailure();
     }
     AttrTypeReplacer replacer;

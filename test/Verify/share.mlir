@@ -25,7 +25,7 @@ module attributes {strata.model_type = "test", strata.max_positions = 8 : i64} {
     %zero = arith.constant 0 : index
     %n = tensor.dim %x, %zero : tensor<?x8xf32>
     %q = tensor.expand_shape %x [[0], [1, 2]] output_shape [%n, 1, 8] : tensor<?x8xf32> into tensor<?x1x8xf32>
-    // expected-error@+1 {{makes a tensor of tokens × length, 'tensor<?x?xf32>', which the phase share leaves none of}}
+    // expected-error@+1 {{makes a tensor of tokens × length, 'tensor<?x?xf32>', which the phase share and those behind it have none of}}
     %s = strata.index_scores %q, %h, %keys[%batch] {scale = 1.0} : (tensor<?x1x8xf32>, tensor<?x1xf32>, !keys) -> tensor<?x?xf32>
     %rows = strata.top_k %s[%batch] {k = 2} : tensor<?x?xf32> -> tensor<?x2xi32>
     %y = strata.logits %x, %table[%batch] : (tensor<?x8xf32>, tensor<4x8xf32>) -> tensor<?x4xf32>
@@ -40,7 +40,7 @@ module attributes {strata.model_type = "test", strata.max_positions = 8 : i64} {
     %ids = strata.token_ids %batch : tensor<?xi32>
     %table = strata.weight "table" stored f32 : tensor<4x8xf32>
     %x = strata.embedding %ids, %table : (tensor<?xi32>, tensor<4x8xf32>) -> tensor<?x8xf32>
-    // expected-error@+1 {{is not part of the phase share: its scores are a tensor of tokens × length}}
+    // expected-error@+1 {{is not part of the phases from share on: its scores are a tensor of tokens × length}}
     %rows = strata.top_k %x[%batch] {k = 2} : tensor<?x8xf32> -> tensor<?x2xi32>
     %y = strata.logits %x, %table[%batch] : (tensor<?x8xf32>, tensor<4x8xf32>) -> tensor<?x4xf32>
     return %y, %rows : tensor<?x4xf32>, tensor<?x2xi32>

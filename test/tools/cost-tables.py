@@ -100,9 +100,12 @@ def step_table(modules):
     rows = []
     for config, name in MODELS.items():
         got = report(modules[config], "--context", str(1 << 17))
-        rows.append([name, got["launches"], f"{got['workspace_bytes']:,}", f"{got['activation_bytes'] / 1e6:.1f}",
+        before = got["before_fusion"]
+        rows.append([name, before["launches"], got["launches"], f"{before['activation_bytes'] / 1e6:.1f}",
+                     f"{got['activation_bytes'] / 1e6:.1f}", f"{got['workspace_bytes']:,}",
                      f"{got['elementwise_flops'] / 1e6:.1f}", f"{100 * got['elementwise_flops'] / got['flops']['total']:.3f} %"])
-    return table(["model", "launches", "workspace, bytes", "buffers touched, MB", "elementwise MFLOP", "of all"], rows)
+    return table(["model", "launches before fusion", "after", "buffers touched, MB, before", "after", "workspace, bytes",
+                  "elementwise MFLOP", "of all"], rows)
 
 
 def main():
