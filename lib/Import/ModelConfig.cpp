@@ -1,5 +1,6 @@
 //===- ModelConfig.cpp - What a config.json says, checked -----------------===//
 #include "strata/lib/Import/ConfigParts.h"
+#include "strata/lib/Support/Json.h"
 #include "strata/lib/Support/Text.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -198,10 +199,42 @@ static void readConfig(ConfigReader &reader, ConfigReport &report, ModelConfig &
     warnOfUnknownKeys(reader);
 }
 
-Expected<ModelConfig> parseModelConfig(std::string_view text, std::vector<Note> &notes) {
+/// How deep objects and arrays of a JSON text are nested, as far as it is JSON.
+static int64_t nestingDepth(std::string_view text) {
+  int64_t depth = 0, deepest = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (quoted && text[i] == '\\')
+      ++i;
+    else if (text[i] == '"')
+      quoted = !quoted;
+    else if (!quoted && (text[i] == '[' || text[i] == '{'))
+      deepest = std::max(deepest, ++depth);
+    else if (!quoted && (text[i] == ']' || text[i] == '}'))
+      --depth;
+  }
+  return deepest;
+}
+
+/// LLVM's parser says where a text is broken; but it recurses without a bound, and keeps the last
+/// of several equal keys, where nobody can know which one was meant.
+static Expected<llvm::json::Value> parseConfigText(std::string_view text) {
+  constexpr int kMaxDepth = 64;
+  if (nestingDepth(text) > kMaxDepth)
+    return Status(StatusCode::Corrupt,
+                  "not a config: nested more than " + std::to_string(kMaxDepth) + " deep");
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
   if (!value)
     return Status(StatusCode::Corrupt, "not JSON: " + llvm::toString(value.takeError()));
+  if (Expected<nlohmann::json> strict = parseJson(text, kMaxDepth); !strict.ok())
+    return strict.status();
+  return std::move(*value);
+}
+
+Expected<ModelConfig> parseModelConfig(std::string_view text, std::vector<Note> &notes) {
+  Expected<llvm::json::Value> value = parseConfigText(text);
+  if (!value.ok())
+    return value.status();
   const llvm::json::Object *object = value->getAsObject();
   if (!object)
     return Status(StatusCode::Corrupt,

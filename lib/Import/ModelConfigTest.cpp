@@ -327,6 +327,21 @@ TEST(ModelConfig, SaysWhereJsonIsBroken) {
   EXPECT_EQ(parseModelConfig("", notes).status().code(), StatusCode::Corrupt);
 }
 
+TEST(ModelConfig, RefusesWhatParsersDisagreeAbout) {
+  std::vector<Note> notes;
+  std::string deep(1000000, '[');
+  EXPECT_EQ(parseModelConfig(deep, notes).status().message(),
+            "not a config: nested more than 64 deep");
+  EXPECT_EQ(parseModelConfig("{\"a\\\"[\": " + deep, notes).status().message(),
+            "not a config: nested more than 64 deep");
+  EXPECT_EQ(parseModelConfig(R"({"vocab_size": 1, "vocab_size": 2})", notes).status().message(),
+            "'vocab_size' is given twice");
+  // Brackets within a string are not nested.
+  std::string text = with(kGlm, R"({"comment": "remove"})");
+  text.insert(1, "\"comment\": \"" + std::string(100, '[') + "\",");
+  EXPECT_TRUE(parseModelConfig(text, notes).ok());
+}
+
 TEST(ModelConfig, ReadsGlm) {
   Parsed parsed = parse(kGlm);
   ASSERT_TRUE(parsed.config) << parsed.status.message();
