@@ -18,7 +18,7 @@ static Status systemError(const std::string &path, const char *what) {
   StatusCode code = number == ENOENT || number == ENOTDIR ? StatusCode::NotFound
                     : number == ENOMEM                    ? StatusCode::OutOfMemory
                                                           : StatusCode::Io;
-  return Status(code, path + ": " + what + ": " + std::strerror(number));
+  return Status(code, (path.empty() ? "''" : path) + ": " + what + ": " + std::strerror(number));
 }
 
 //===----------------------------------------------------------------------===//

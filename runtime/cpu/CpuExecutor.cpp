@@ -77,6 +77,13 @@ std::optional<uint64_t> product(uint64_t a, uint64_t b) {
   return result;
 }
 
+/// oneDNN generates its kernels when it is first called, and ends with a segmentation fault where
+/// it gets no memory for them: some 20 MiB on processors with AVX-512.
+Status checkLibraryMemory() {
+  Expected<Memory> memory = Memory::allocate(uint64_t(32) << 20, "the library of products");
+  return memory.ok() ? Status() : memory.status();
+}
+
 class CpuExecutor : public Executor {
 public:
   CpuExecutor(const Package &package, Program program, std::unique_ptr<ThreadPool> pool)
@@ -137,6 +144,8 @@ Status CpuExecutor::prepare() {
     program_.caches.push_back(std::move(*cache));
   }
   if (Status status = program_.weights.copy(); !status.ok())
+    return status;
+  if (Status status = checkLibraryMemory(); !status.ok())
     return status;
   SingleThreadedLibrary guard;
   uint64_t sharedBytes = 0;

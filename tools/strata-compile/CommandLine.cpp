@@ -1,6 +1,8 @@
 //===- CommandLine.cpp - The options of strata-compile --------------------===//
 #include "CommandLine.h"
 
+#include "../LlvmProgram.h"
+
 #include "strata/lib/Target/ManifestBuilder.h"
 
 #include "llvm/MC/TargetRegistry.h"
@@ -45,8 +47,7 @@ namespace {
 /// they live as long as the program.
 struct Flags {
   cl::OptionCategory category{"Options of strata-compile"};
-  cl::opt<std::string> input{cl::Positional, cl::Required, cl::desc("<model.mlir>"),
-                             cl::cat(category)};
+  cl::opt<std::string> input{cl::Positional, cl::desc("<model.mlir>"), cl::cat(category)};
   cl::opt<std::string> output{"o", cl::cat(category), cl::value_desc("file"),
                               cl::desc("where the result goes; a report goes to standard output")};
   cl::ValuesClass formats = cl::values(clEnumValN(NumberFormat::F32, "f32", "single precision"),
@@ -108,8 +109,12 @@ std::optional<CommandLine> strata::parseCommandLine(int argc, char **argv) {
   static Flags flags;
   cl::HideUnrelatedOptions(flags.category);
   cl::SetVersionPrinter(printVersion);
-  if (!cl::ParseCommandLineOptions(argc, argv, "compiles a model to a package\n", &errs()))
+  if (!parseOptions(argc, argv, "compiles a model to a package\n"))
     return std::nullopt;
+  if (flags.input.empty()) {
+    WithColor::error() << "expected a model.mlir; see --help\n";
+    return std::nullopt;
+  }
 
   CommandLine result{flags.input, flags.output, flags.from, flags.to};
   if (result.from > result.to || result.from == Phase::Emit) {

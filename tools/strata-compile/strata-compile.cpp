@@ -2,10 +2,13 @@
 #include "CommandLine.h"
 #include "Output.h"
 
+#include "../LlvmProgram.h"
+
 #include "strata/InitAll.h"
 #include "strata/lib/Report/Report.h"
 #include "strata/lib/Target/EmitPackage.h"
 
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Parser/Parser.h"
@@ -34,6 +37,17 @@ static LogicalResult runPipeline(ModuleOp module, const PipelineOptions &options
   return manager.run(module);
 }
 
+/// Other files would be shown on the terminal as the source line of the parser's error, and bytes
+/// have no line.
+static LogicalResult checkIsModule(const llvm::MemoryBuffer &file) {
+  llvm::StringRef text = file.getBuffer();
+  if (isBytecode(file) || !text.take_front(1 << 16).contains('\0'))
+    return success();
+  llvm::WithColor::error() << file.getBufferIdentifier() << ": expected a module but got "
+                           << (text.starts_with("STRATAPK") ? "a package" : "binary data") << "\n";
+  return failure();
+}
+
 static LogicalResult compile(const CommandLine &commandLine) {
   std::string error;
   std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(commandLine.input, &error);
@@ -41,6 +55,8 @@ static LogicalResult compile(const CommandLine &commandLine) {
     llvm::WithColor::error() << error << "\n";
     return failure();
   }
+  if (failed(checkIsModule(*file)))
+    return failure();
   DialectRegistry registry;
   registerAllDialects(registry);
   MLIRContext context(registry);
@@ -83,6 +99,7 @@ static LogicalResult compile(const CommandLine &commandLine) {
 }
 
 int main(int argc, char **argv) {
+  beginLlvmProgram();
   std::optional<CommandLine> commandLine = parseCommandLine(argc, argv);
   return commandLine && succeeded(compile(*commandLine)) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,4 +1,6 @@
 //===- strata-import.cpp - From a checkpoint to a module ------------------===//
+#include "../LlvmProgram.h"
+
 #include "strata/lib/Import/ImportModel.h"
 #include "strata/lib/Support/File.h"
 
@@ -44,9 +46,10 @@ static int write(const std::string &content, const std::string &path) {
 }
 
 int main(int argc, char **argv) {
+  beginLlvmProgram();
   llvm::InitLLVM init(argc, argv);
   cl::OptionCategory category("Options of strata-import");
-  cl::opt<std::string> path(cl::Positional, cl::Required, cl::desc("<folder with config.json>"),
+  cl::opt<std::string> path(cl::Positional, cl::desc("<folder with config.json>"),
                             cl::cat(category));
   cl::opt<std::string> output("o", cl::desc("Output file; - is standard output"),
                               cl::value_desc("file"), cl::init("-"), cl::cat(category));
@@ -58,7 +61,10 @@ int main(int argc, char **argv) {
   cl::opt<int64_t> pageSize("page-size", cl::desc("Tokens in a page of each cache (default 64)"),
                             cl::value_desc("n"), cl::init(64), cl::cat(category));
   cl::HideUnrelatedOptions(category);
-  cl::ParseCommandLineOptions(argc, argv, "Imports a checkpoint in Hugging Face's format\n");
+  if (!parseOptions(argc, argv, "Imports a checkpoint in Hugging Face's format\n"))
+    return 1;
+  if (path.empty())
+    return fail("expected a folder with config.json; see --help");
 
   mlir::MLIRContext context;
   std::vector<importer::Note> notes;

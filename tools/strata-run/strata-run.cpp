@@ -3,6 +3,7 @@
 #include "Score.h"
 
 #include "strata-rt/kernel-abi.h"
+#include "strata/lib/Support/Program.h"
 #include "strata/runtime/core/PackagePrinter.h"
 
 #include <cstdio>
@@ -30,6 +31,7 @@ static Status runTool(const run::Options &options) {
 }
 
 int main(int argc, char **argv) {
+  beginProgram("strata-run: ");
   Expected<run::Options> options =
       run::parseOptions(std::vector<std::string>(argv + 1, argv + argc));
   Status status = options.ok() ? runTool(*options) : options.status();
