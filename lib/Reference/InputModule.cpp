@@ -128,6 +128,9 @@ Expected<rt::ModelDescription> describeModel(ModuleOp module) {
   auto positions = module->getAttrOfType<IntegerAttr>(kMaxPositionsAttr);
   if (!type || !positions)
     return errorAt(module, "expected the attributes strata.model_type and strata.max_positions");
+  if (positions.getInt() < 1 || positions.getInt() > INT32_MAX)
+    return errorAt(module, "expected strata.max_positions from 1 to " + llvm::Twine(INT32_MAX) +
+                               " but got " + llvm::Twine(positions.getInt()));
   model.modelType = type.str();
   model.maxPositions = positions.getInt();
   if (auto eos = module->getAttrOfType<DenseI32ArrayAttr>(kEosTokenIdsAttr))

@@ -106,6 +106,8 @@ TEST(ReferenceExecutorTest, badModules) {
   EXPECT_EQ(error(model("strata.model_type = \"test\"")),
             "module:1:1: 'builtin.module' op expected the attributes strata.model_type and "
             "strata.max_positions");
+  EXPECT_NE(error(replaced("max_positions = 16", "max_positions = 0")).find("from 1 to"),
+            std::string::npos);
   EXPECT_NE(error(replaced("k = 2", "k = 3")).find("(select_c3)"), std::string::npos);
 }
 

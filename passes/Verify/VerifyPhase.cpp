@@ -120,6 +120,15 @@ static LogicalResult verifyNoScores(func::FuncOp step) {
   return failure(result.wasInterrupted());
 }
 
+/// Upstream leaves a size that doesn't exist undefined, and folds it to anything.
+static LogicalResult verifySize(tensor::DimOp op) {
+  auto type = dyn_cast<RankedTensorType>(op.getSource().getType());
+  std::optional<int64_t> index = op.getConstantIndex();
+  if (type && index && *index >= 0 && *index < type.getRank())
+    return success();
+  return op.emitOpError() << "expected a constant dimension of " << op.getSource().getType();
+}
+
 /// The phases `input`, `share` and `fuse`.
 static LogicalResult verifyModel(ModuleOp module, StringRef phase) {
   FailureOr<func::FuncOp> step = verifyEntry(module);
@@ -149,6 +158,8 @@ static LogicalResult verifyModel(ModuleOp module, StringRef phase) {
     pageSize = size;
   }
   auto result = module.walk([&](Operation *op) -> WalkResult {
+    if (auto size = dyn_cast<tensor::DimOp>(op))
+      return verifySize(size);
     if (op == module || isTensorOp(op, phase == "fuse"))
       return WalkResult::advance();
     return op->emitOpError() << "is not part of the phase " << phase;
