@@ -9,6 +9,7 @@ What a RUN line may use:
   %test-models      the checkpoints of test/Inputs/models, with their weights
   %models           the folder of further checkpoints, with `REQUIRES: models`
   %docs             the generated reference
+  %build            the build's folder
   REQUIRES: full-counts   a test that takes minutes
   %random-models    how many random small models a comparison goes through: 300, or 10000 for the full counts
 
@@ -54,5 +55,6 @@ config.substitutions += [
     ("%examples", os.path.join(config.strata_source_dir, "examples")),
     ("%test-models", os.path.join(config.strata_build_dir, "test-models")),
     ("%models", models),
+    ("%build", config.strata_build_dir),
     ("%docs", os.path.join(config.strata_build_dir, "docs")),
 ]
