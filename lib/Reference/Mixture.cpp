@@ -164,7 +164,8 @@ Status run(StepState &state, MixtureOfExpertsOp op) {
   // A token's sum is in ascending order of experts.
   std::vector<double> sums(tokens * features, 0.0);
   Status status = applyExperts(state, op, [&](int64_t token, int64_t j, int64_t m, double value) {
-    sums[token * features + m] += double(weights.row(token)[j]) * value;
+    // An expert's output is f32, as if it stood by itself (strata.expert_outputs).
+    sums[token * features + m] += double(weights.row(token)[j]) * double(float(value));
   });
   if (!status.ok())
     return status;
