@@ -150,11 +150,12 @@ static bool mayBeExperts(const TestedModel::Router &router, ArrayRef<float> choi
   return false;
 }
 
-static bool mayBeRows(ArrayRef<float> scores, ArrayRef<int32_t> rows) {
+static bool mayBeRows(ArrayRef<float> scores, ArrayRef<int32_t> rows, double leastScore) {
   std::vector<int32_t> positions(scores.size());
   for (size_t i = 0; i < positions.size(); ++i)
     positions[i] = int32_t(i);
-  return mayBeChosen(scores, positions, rows, kScoreTolerance * largestMagnitude(scores));
+  return mayBeChosen(scores, positions, rows,
+                     kScoreTolerance * std::max(largestMagnitude(scores), leastScore));
 }
 
 static bool isAscending(ArrayRef<int32_t> values) {
@@ -162,8 +163,8 @@ static bool isAscending(ArrayRef<int32_t> values) {
 }
 
 std::string compareChoice(const TestedModel &model, size_t number, const OracleScores &scores,
-                          bool exact, const RunResults &oracle, const RunResults &found,
-                          int64_t &differing) {
+                          bool exact, double leastScore, const RunResults &oracle,
+                          const RunResults &found, int64_t &differing) {
   const Choice &choice = model.choices()[number];
   for (size_t s = 0; s < oracle.sequences.size(); ++s) {
     size_t length = oracle.sequences[s].hasLogits.size();
@@ -182,7 +183,7 @@ std::string compareChoice(const TestedModel &model, size_t number, const OracleS
       // Without scores there is nothing to choose.
       bool allowed =
           !exact && !values.empty() && isAscending(right) &&
-          (choice.isIndexer ? mayBeRows(values, right)
+          (choice.isIndexer ? mayBeRows(values, right, leastScore)
                             : mayBeExperts(model.routers()[choice.number], values, right));
       if (allowed)
         continue;

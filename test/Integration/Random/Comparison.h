@@ -41,10 +41,11 @@ std::string compareBits(const TestedModel &model, const RunResults &expected,
                         const RunResults &found);
 
 /// Compares one choice of all tokens, given that all choices before it were the same. Adds to
-/// `differing` the tokens that differ. Says which difference is not allowed, or nothing.
+/// `differing` the tokens that differ. Says which difference is not allowed, or nothing. Index
+/// scores below `leastScore` are nothing but rounding.
 std::string compareChoice(const TestedModel &model, size_t choice, const OracleScores &scores,
-                          bool exact, const RunResults &oracle, const RunResults &found,
-                          int64_t &differing);
+                          bool exact, double leastScore, const RunResults &oracle,
+                          const RunResults &found, int64_t &differing);
 
 /// Differences of all logits, in standard deviations of the oracle's.
 struct LogitErrors {

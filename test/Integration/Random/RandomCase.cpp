@@ -218,7 +218,8 @@ std::string CaseRun::compareWithOracle(const OracleScores &scores) {
     if (!case_.model.isF32() && !exact)
       continue; // roundings before it have changed its scores: not for this rule
     int64_t differing = 0;
-    std::string difference = compareChoice(model_, i, scores, exact, oracle_, found, differing);
+    std::string difference = compareChoice(model_, i, scores, exact, case_.model.leastScore(),
+                                           oracle_, found, differing);
     if (!difference.empty())
       return "cpu against reference: " + difference;
     if (differing == 0)

@@ -33,6 +33,10 @@ struct RandomModel {
   bool isExact() const { return weights.smallIntegers && !changes.hadamard; }
   /// They are equal but for the rounding of a transform.
   bool isNearlyTied() const { return weights.smallIntegers && changes.hadamard; }
+  /// The least index score that is not 0, where there is one: with small integers scores are
+  /// multiples of (heads × width)^-1/2, at least 1/16, and the transform's rounding makes what
+  /// should be 0 a little more or less.
+  double leastScore() const { return isNearlyTied() ? 1.0 / 16 : 0; }
   bool isF32() const { return !bf16Compute && !bf16Cache; }
   /// k of the indexers; 0: none.
   int64_t rows() const { return config.value("index_topk", int64_t(0)); }
