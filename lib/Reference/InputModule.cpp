@@ -54,8 +54,27 @@ MutableArrayRef<BlockArgument> getCaches(func::FuncOp step) {
       [](BlockArgument argument) { return isa<CacheType>(argument.getType()); });
 }
 
+static bool isRows(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getRank() == 2 && tensor.getElementType().isInteger(32) &&
+         !tensor.isDynamicDim(1);
+}
+
+static bool isActivation(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getRank() >= 1 && tensor.getElementType().isF32() &&
+         tensor.isDynamicDim(0) && tensor.getNumDynamicDims() == 1;
+}
+
 MutableArrayRef<BlockArgument> getRows(func::FuncOp step) {
-  return step.front().getArguments().drop_front(1 + getCaches(step).size());
+  return step.front()
+      .getArguments()
+      .drop_front(1 + getCaches(step).size())
+      .take_while([](BlockArgument argument) { return isRows(argument.getType()); });
+}
+
+MutableArrayRef<BlockArgument> getActivations(func::FuncOp step) {
+  return step.front().getArguments().drop_front(1 + getCaches(step).size() + getRows(step).size());
 }
 
 Expected<func::FuncOp> findStep(ModuleOp module) {
@@ -64,15 +83,11 @@ Expected<func::FuncOp> findStep(ModuleOp module) {
     return Status(StatusCode::InvalidArgument, "the module has no function @step");
   if (!llvm::hasSingleElement(step.getBody()))
     return errorAt(step, "expected @step to have one block", StatusCode::Unsupported);
-  ArrayRef<Type> arguments = step.getArgumentTypes();
-  auto isRows = [](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor && tensor.getRank() == 2 && tensor.getElementType().isInteger(32) &&
-           !tensor.isDynamicDim(1);
-  };
-  if (arguments.empty() || !isa<BatchType>(arguments.front()) ||
-      !llvm::all_of(arguments.drop_front(1 + getCaches(step).size()), isRows))
-    return errorAt(step, "expected @step to take a batch, then caches, then rows");
+  if (step.getNumArguments() == 0 || !isa<BatchType>(step.getArgumentTypes().front()) ||
+      !llvm::all_of(getActivations(step),
+                    [](BlockArgument argument) { return isActivation(argument.getType()); }))
+    return errorAt(step,
+                   "expected @step to take a batch, then caches, then rows, then activations");
   for (Operation &op : step.front())
     if (!isSupported(op))
       return errorAt(&op, "is not an op of the phase input", StatusCode::Unsupported);
@@ -118,6 +133,11 @@ Expected<rt::ModelDescription> describeModel(ModuleOp module) {
   Expected<func::FuncOp> step = findStep(module);
   if (!step.ok())
     return step.status();
+  if (size_t activations = getActivations(*step).size())
+    return errorAt(*step,
+                   "expected a whole model but got a stage that takes " + llvm::Twine(activations) +
+                       " activations",
+                   StatusCode::Unsupported);
   Expected<int64_t> vocabulary = checkResults(*step);
   if (!vocabulary.ok())
     return vocabulary.status();

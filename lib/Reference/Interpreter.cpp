@@ -120,6 +120,25 @@ Status Interpreter::checkInput(const rt::StepInput &input, const rt::StepOutput 
   return Status::success();
 }
 
+Status Interpreter::setActivations(StepState &state, std::vector<Tensor> activations) {
+  auto arguments = getActivations(step_);
+  if (activations.size() != arguments.size())
+    return errorAt(step_, "expected " + llvm::Twine(arguments.size()) + " activations but got " +
+                              llvm::Twine(activations.size()));
+  for (auto [number, argument] : llvm::enumerate(arguments)) {
+    if (int64_t(activations[number].floats.size()) != activations[number].elements())
+      return errorAt(step_,
+                     "expected activation " + llvm::Twine(number) + " to be a tensor of f32");
+    state.set(argument, std::move(activations[number]));
+    Shape expected(cast<RankedTensorType>(argument.getType()).getShape());
+    expected.front() = state.tokens();
+    std::string what = "activation " + std::to_string(number);
+    if (Status status = state.expectShape(step_, what.c_str(), argument, expected); !status.ok())
+      return status;
+  }
+  return Status::success();
+}
+
 Status Interpreter::runOp(StepState &state, Operation *op) {
   return llvm::TypeSwitch<Operation *, Status>(op)
       .Case<RouteOp, TopKOp, SelectOp>(
@@ -154,7 +173,8 @@ void Interpreter::trace(Operation *op, rt::Trace::Clock::time_point begin) {
   options_.trace->add(label, "op", 0, begin, rt::Trace::Clock::now());
 }
 
-Expected<std::vector<Tensor>> Interpreter::run(const rt::StepInput &input, rt::StepOutput &output) {
+Expected<std::vector<Tensor>> Interpreter::run(const rt::StepInput &input, rt::StepOutput &output,
+                                               std::vector<Tensor> activations) {
   if (Status status = checkInput(input, output); !status.ok())
     return status;
   output.nanScores = 0;
@@ -165,6 +185,8 @@ Expected<std::vector<Tensor>> Interpreter::run(const rt::StepInput &input, rt::S
   for (auto [indexer, argument] : llvm::enumerate(getRows(step_)))
     if (Status status = importRows(state, step_, argument, int64_t(indexer)); !status.ok())
       return status;
+  if (Status status = setActivations(state, std::move(activations)); !status.ok())
+    return status;
   for (Operation &op : block.without_terminator()) {
     auto begin = rt::Trace::Clock::now();
     if (Status status = runOp(state, &op); !status.ok())

@@ -18,7 +18,9 @@ public:
   create(mlir::ModuleOp module, const Checkpoint *checkpoint, const rt::ExecutorOptions &options);
 
   /// Runs a step. Gives the tensors among the results, in order. Fills `output` but for the logits.
-  Expected<std::vector<Tensor>> run(const rt::StepInput &input, rt::StepOutput &output);
+  /// `activations`: one f32 tensor for each such argument of @step.
+  Expected<std::vector<Tensor>> run(const rt::StepInput &input, rt::StepOutput &output,
+                                    std::vector<Tensor> activations = {});
 
   void setObserver(Observer observer) { resources_.observer = std::move(observer); }
   /// Caches, widened weights, and the most that tensors took in a step.
@@ -28,6 +30,7 @@ private:
   Interpreter(mlir::func::FuncOp step, WeightStore weights, const rt::ExecutorOptions &options);
 
   Status checkInput(const rt::StepInput &input, const rt::StepOutput &output) const;
+  Status setActivations(StepState &state, std::vector<Tensor> activations);
   Status runOp(StepState &state, mlir::Operation *op);
   Status runKernel(StepState &state, KernelOp kernel);
   void trace(mlir::Operation *op, std::chrono::steady_clock::time_point begin);

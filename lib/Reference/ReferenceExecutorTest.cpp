@@ -98,7 +98,8 @@ TEST(ReferenceExecutorTest, badModules) {
   EXPECT_EQ(error(""), "the module has no function @step");
   EXPECT_EQ(error("func.func @other() { return }"), "the module has no function @step");
   EXPECT_EQ(error("func.func @step(%x: tensor<1xf32>) { return }"),
-            "module:1:1: 'func.func' op expected @step to take a batch, then caches, then rows");
+            "module:1:1: 'func.func' op expected @step to take a batch, then caches, then rows, "
+            "then activations");
   EXPECT_EQ(
       error("func.func @step(%b: !strata.batch) { return }"),
       "module:1:38: 'func.return' op expected logits [tokens, vocabulary] as the first result");

@@ -1,6 +1,10 @@
-//===- MemoryRowsTest.cpp - Rows 49 and 50: what a step needs -------------===//
+//===- MemoryRowsTest.cpp - Rows 49, 50 and 53: what a step needs ---------===//
 #include "Harness.h"
 
+#include "strata/InitAll.h"
+#include "strata/dialects/Strata/ModelAttributes.h"
+#include "strata/lib/Analysis/StepCosts.h"
+#include "strata/lib/Report/Workspace.h"
 #include "strata/runtime/cpu/CpuExecutor.h"
 
 #include <fstream>
@@ -129,6 +133,69 @@ TEST(DomainRows, Row50MeasuredMemoryIsThePredictedOne) {
   // Beside it: the library's code and its threads' stacks. Scores of a step would be 8 MiB.
   EXPECT_LE(used, predicted + (int64_t(5) << 20));
   EXPECT_GE(used, predicted / 2); // it was measured
+}
+
+/// The model of longModel with another k, of the phase `input`.
+mlir::OwningOpRef<mlir::ModuleOp> importLongModel(mlir::MLIRContext &context, int64_t k) {
+  json config = glmConfig();
+  config["max_position_embeddings"] = 131072;
+  config["index_topk"] = k;
+  TestFolder folder;
+  folder.write("config.json", config.dump());
+  ImportOptions options;
+  options.withWeights = false;
+  std::vector<importer::Note> notes;
+  ImportedModel module = importFolder(context, folder.file("config.json"), options, notes);
+  EXPECT_TRUE(module.ok()) << module.status().message();
+  return module.ok() ? std::move(*module) : mlir::ModuleOp::create(mlir::UnknownLoc::get(&context));
+}
+
+// Attention reads and multiplies k records for each token, however long the sequence is.
+TEST(DomainRows, Row53AttentionCostsKRecordsAtAnyLength) {
+  mlir::MLIRContext context;
+  for (int64_t k : {8, 16}) {
+    mlir::OwningOpRef<mlir::ModuleOp> module = importLongModel(context, k);
+    auto step = module->lookupSymbol<mlir::func::FuncOp>(kEntryPoint);
+    ASSERT_TRUE(step);
+    double scanFlops = 0;
+    for (int64_t length : {1024, 4096}) {
+      StepSizes sizes;
+      sizes.visible = double(length);
+      KindCosts decode = computeStepCosts(step, sizes).getTotal();
+      // 10 layers of 4 heads; a record has 40 features for scores, 32 of them for values.
+      EXPECT_EQ(decode.attentionFlops, double(10 * 2 * 4 * k * (40 + 32))) << length;
+      EXPECT_EQ(decode.latentBytes, double(10 * k * 40 * 4)) << length;
+      // What does grow is the scan of the index keys.
+      EXPECT_GE(decode.scanFlops, 2 * scanFlops);
+      scanFlops = decode.scanFlops;
+
+      sizes.tokens = double(length);
+      sizes.visible = double(length + 1) / 2;
+      sizes.spread = double(length - 1) / 2;
+      KindCosts prefill = computeStepCosts(step, sizes).getTotal();
+      // The first k tokens see less than k.
+      EXPECT_LE(prefill.attentionFlops, double(length) * decode.attentionFlops) << length;
+      EXPECT_GE(prefill.attentionFlops, double(length - k) * decode.attentionFlops) << length;
+    }
+  }
+}
+
+// Nor is there any memory that grows with the square of the length, or in decoding with the length.
+TEST(DomainRows, Row53LoweredStepsNeedNoMemoryForTheLength) {
+  mlir::DialectRegistry registry;
+  registerAllDialects(registry);
+  mlir::MLIRContext context(registry);
+  mlir::OwningOpRef<mlir::ModuleOp> module = importLongModel(context, 8);
+  ASSERT_FALSE(compile(*module, NumberFormat::F32, 64).empty()); // lowers it
+  auto workspaceOf = [&](int64_t tokens, int64_t positions) {
+    mlir::FailureOr<Workspace> workspace = computeWorkspace(*module, tokens, 1, positions);
+    EXPECT_TRUE(mlir::succeeded(workspace));
+    return mlir::succeeded(workspace) ? *workspace : Workspace();
+  };
+  // The selection is counted: with k positions there is none.
+  EXPECT_GT(workspaceOf(1, 1024).getBytes(), workspaceOf(1, 8).getBytes());
+  EXPECT_EQ(workspaceOf(1, 4096).getBytes(), workspaceOf(1, 1024).getBytes());
+  EXPECT_LE(workspaceOf(4096, 4096).getBytes(), 4 * workspaceOf(1024, 1024).getBytes());
 }
 
 } // namespace
