@@ -129,6 +129,14 @@ static LogicalResult verifySize(tensor::DimOp op) {
   return op.emitOpError() << "expected a constant dimension of " << op.getSource().getType();
 }
 
+/// Upstream leaves it open what happens where sizes and type disagree.
+static LogicalResult verifySizes(tensor::ExpandShapeOp op) {
+  if (op.getStaticOutputShape() == op.getResultType().getShape())
+    return success();
+  return op.emitOpError() << "expected the sizes of " << op.getResultType() << " but got ["
+                          << op.getStaticOutputShape() << "]";
+}
+
 /// The phases `input`, `share` and `fuse`.
 static LogicalResult verifyModel(ModuleOp module, StringRef phase) {
   FailureOr<func::FuncOp> step = verifyEntry(module);
@@ -160,6 +168,8 @@ static LogicalResult verifyModel(ModuleOp module, StringRef phase) {
   auto result = module.walk([&](Operation *op) -> WalkResult {
     if (auto size = dyn_cast<tensor::DimOp>(op))
       return verifySize(size);
+    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+      return verifySizes(expand);
     if (op == module || isTensorOp(op, phase == "fuse"))
       return WalkResult::advance();
     return op->emitOpError() << "is not part of the phase " << phase;
