@@ -233,6 +233,18 @@ std::vector<std::vector<int32_t>> rowsOfNarrowHeadWeights(const json &config,
   return rows;
 }
 
+/// What the products with a weight round their operands to.
+package::ElementType operandsOf(const Model &model, const std::string &weight) {
+  const package::Manifest &manifest = model.package().manifest();
+  for (const package::CommandEntry *entry : *manifest.commands())
+    if (const package::Product *product = entry->command_as_Product())
+      for (const package::ProductPart *part : *product->parts())
+        if (manifest.weights()->Get(uint32_t(part->weight()))->name()->str() == weight)
+          return product->operands();
+  ADD_FAILURE() << "no product with " << weight;
+  return package::ElementType::F16;
+}
+
 // Head weights are f32 and summed in f32 even where --compute=bf16 rounds the large products.
 TEST(DomainRows, Row10HeadWeightsAreSummedInSinglePrecision) {
   json config = glmConfigWithoutSharing();
@@ -241,6 +253,9 @@ TEST(DomainRows, Row10HeadWeightsAreSummedInSinglePrecision) {
   ModelOptions options;
   options.compute = NumberFormat::BF16;
   std::unique_ptr<Model> model = Model::create(config, options);
+  std::string indexer = "model.layers.0.self_attn.indexer.";
+  EXPECT_EQ(operandsOf(*model, indexer + "wq_b.weight"), package::ElementType::BF16);
+  EXPECT_EQ(operandsOf(*model, indexer + "weights_proj.weight"), package::ElementType::F32);
   std::vector<int32_t> prompt = makePrompt(40, 10);
   IndexerStages oracle = computeIndexer(config, model->checkpoint(), prompt, true);
   rt::Generation found = run(*model, {prompt})[0];
