@@ -26,8 +26,8 @@ constexpr llvm::StringLiteral kEosTokenIdsAttr = "strata.eos_token_ids";
 /// round their operands to.
 constexpr llvm::StringLiteral kComputeAttr = "strata.compute";
 
-/// Of the module. Array of strings: what made its results differ from the model's, such as "sharing";
-/// left out when nothing did.
+/// Of the module. Array of strings: what made its results differ from the model's, such as
+/// "sharing"; left out when nothing did.
 constexpr llvm::StringLiteral kApproximateAttr = "strata.approximate";
 
 /// Of any op. I64: the number of the model's layer that it belongs to; labels traces and messages.

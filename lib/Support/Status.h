@@ -1,7 +1,7 @@
 //===- Status.h - Errors as values, for code without LLVM -------*- C++ -*-===//
 //
-// The runtime and the checkpoint reader report errors as a code and one line of text that names the thing, the value
-// expected and the value found. They use neither exceptions nor LLVM's Error.
+// The runtime and the checkpoint reader report errors as a code and one line of text that names the
+// thing, the value expected and the value found. They use neither exceptions nor LLVM's Error.
 //
 //===----------------------------------------------------------------------===//
 #ifndef STRATA_LIB_SUPPORT_STATUS_H
@@ -14,7 +14,8 @@
 
 namespace strata {
 
-/// The kinds of errors that a caller may want to tell apart. The values are those of `strata_rt_status` (strata-rt.h).
+/// The kinds of errors that a caller may want to tell apart. The values are those of
+/// `strata_rt_status` (strata-rt.h).
 enum class StatusCode : int {
   Ok = 0,
   InvalidArgument = 1, ///< an option, a shape or a token that can't be
