@@ -3,6 +3,8 @@
 
 #include "Comparison.h"
 
+#include "llvm/ADT/StringRef.h"
+
 #include <algorithm>
 #include <filesystem>
 
@@ -64,6 +66,8 @@ RandomCase::RandomCase(uint64_t seed, uint64_t number) {
     add(planAlone(batch));
   if (random.chance(30))
     replayedChoices = size_t(random.between(1, 4));
+  comparesFusion = random.chance(20);
+  scheduleSeed = random.next();
 }
 
 std::string RandomCase::describe() const {
@@ -84,6 +88,11 @@ public:
   CaseRun(const RandomCase &randomCase, const TestedModel &model, Coverage &coverage)
       : case_(randomCase), model_(model), coverage_(coverage) {}
   std::string run();
+  /// After `run`: the model without fusion gives the same bits.
+  std::string compareUnfused(const TestedModel &unfused);
+  /// After `run`: the reference on the model before it was shared, with the rows of each leader
+  /// imported for its followers, gives the same bits as on the shared module.
+  std::string compareUnshared(const TestedModel &unshared);
 
 private:
   Expected<RunResults> runReference(OracleScores &scores);
@@ -269,13 +278,93 @@ std::string CaseRun::run() {
   return compareWithOracle(scores);
 }
 
+std::string CaseRun::compareUnfused(const TestedModel &unfused) {
+  ++coverage_[Coverage::Unfused];
+  CaseRun other(case_, unfused, coverage_);
+  Expected<RunResults> results = other.runCpu(planOneShot(case_.batch), 1);
+  std::string difference =
+      results.ok() ? compareBits(model_, oneShot_, *results) : results.status().message();
+  return difference.empty() ? "" : "cpu, without fusion: " + difference;
+}
+
+std::string CaseRun::compareUnshared(const TestedModel &unshared) {
+  // The indexer whose rows each of the unshared model's indexers has to give.
+  std::vector<size_t> leaders;
+  for (const Choice &choice : unshared.choices()) {
+    if (!choice.isIndexer)
+      continue;
+    size_t leader = 0;
+    for (const Choice &candidate : model_.choices())
+      if (candidate.isIndexer && candidate.layer <= choice.layer)
+        leader = candidate.number;
+    leaders.push_back(leader);
+  }
+  RunResults imported = oracle_;
+  for (SequenceResults &sequence : imported.sequences) {
+    std::vector<std::vector<int32_t>> rows;
+    for (size_t leader : leaders)
+      rows.push_back(sequence.rows[leader]);
+    sequence.rows = std::move(rows);
+  }
+  StepPlan plan = planOneShot(case_.batch);
+  StepBuilder builder(case_.batch, plan, case_.model.pageSize);
+  auto executor = unshared.createReference(limitsFor(case_.batch, builder, 1));
+  if (!executor.ok())
+    return executor.status().message();
+  Expected<RunResults> results = runPlan(**executor, unshared, case_.batch, plan, builder,
+                                         {&imported, unshared.choices().size()});
+  std::string difference =
+      results.ok() ? compareBits(unshared, imported, *results) : results.status().message();
+  return difference.empty()
+             ? ""
+             : "reference, with the leaders' rows imported before sharing: " + difference;
+}
+
+/// The model under a schedule that it was not trained for, if it has one.
+static std::string runShared(const RandomCase &randomCase, const TestedModel &declared,
+                             Coverage &coverage) {
+  RandomNumbers random(randomCase.scheduleSeed);
+  std::optional<std::string> schedule = declared.drawSchedule(random);
+  if (!schedule)
+    return "";
+  ++coverage[Coverage::Schedules];
+  ++coverage[llvm::StringRef(*schedule).starts_with("pattern") ? Coverage::SchedulesByPattern
+             : llvm::StringRef(*schedule).starts_with("every") ? Coverage::SchedulesByFrequency
+                                                               : Coverage::SchedulesByGroups];
+  std::string failure;
+  Expected<std::unique_ptr<TestedModel>> shared = declared.withSchedule(*schedule);
+  if (shared.ok()) {
+    CaseRun run(randomCase, **shared, coverage);
+    failure = run.run();
+    if (failure.empty())
+      failure = run.compareUnshared(declared);
+  } else {
+    failure = shared.status().message();
+  }
+  return failure.empty() ? "" : "schedule " + *schedule + ": " + failure;
+}
+
+static std::string runModel(const RandomCase &randomCase, const TestedModel &model,
+                            Coverage &coverage) {
+  CaseRun run(randomCase, model, coverage);
+  if (std::string failure = run.run(); !failure.empty())
+    return failure;
+  if (randomCase.comparesFusion) {
+    Expected<std::unique_ptr<TestedModel>> unfused = model.withoutFusion();
+    std::string failure = unfused.ok() ? run.compareUnfused(**unfused) : unfused.status().message();
+    if (!failure.empty())
+      return failure;
+  }
+  return runShared(randomCase, model, coverage);
+}
+
 std::string runCase(const RandomCase &randomCase, const std::string &folder, Coverage &coverage) {
   countModel(randomCase.model, coverage);
   countBatch(randomCase.model, randomCase.batch, coverage);
   std::string result;
   {
     Expected<std::unique_ptr<TestedModel>> model = TestedModel::create(randomCase.model, folder);
-    result = model.ok() ? CaseRun(randomCase, **model, coverage).run() : model.status().message();
+    result = model.ok() ? runModel(randomCase, **model, coverage) : model.status().message();
   }
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);

@@ -17,6 +17,8 @@ struct RandomCase {
   std::vector<StepPlan> otherPlans; ///< of the CPU, one thread
   /// Choices of a CPU run that another one takes over, the first ones in program order.
   size_t replayedChoices = 0;
+  bool comparesFusion = false; ///< whether the CPU runs the model without fusion as well
+  uint64_t scheduleSeed = 0;   ///< of the schedule that it then runs under
 
   RandomCase(uint64_t seed, uint64_t number);
   std::string describe() const;

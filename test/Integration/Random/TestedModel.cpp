@@ -15,6 +15,8 @@ using namespace mlir;
 
 namespace strata::test {
 
+static constexpr const char *kDeclared = "declared";
+
 static func::FuncOp getStep(ModuleOp module) {
   return module.lookupSymbol<func::FuncOp>(kEntryPoint);
 }
@@ -92,13 +94,13 @@ static void changeCaches(ModuleOp module, const ModuleChanges &changes) {
 // From a description to a package
 //===----------------------------------------------------------------------===//
 
-static MLIRContext *createContext() {
+static std::shared_ptr<MLIRContext> createContext() {
   static const DialectRegistry *registry = [] {
     auto *all = new DialectRegistry;
     registerAllDialects(*all);
     return all;
   }();
-  return new MLIRContext(*registry, MLIRContext::Threading::DISABLED);
+  return std::make_shared<MLIRContext>(*registry, MLIRContext::Threading::DISABLED);
 }
 
 Expected<std::unique_ptr<TestedModel>> TestedModel::create(const RandomModel &model,
@@ -109,8 +111,8 @@ Expected<std::unique_ptr<TestedModel>> TestedModel::create(const RandomModel &mo
   Expected<Checkpoint> checkpoint = Checkpoint::open(folder);
   if (!checkpoint.ok())
     return checkpoint.status();
-  std::unique_ptr<TestedModel> tested(new TestedModel(std::move(*checkpoint)));
-  tested->context_.reset(createContext());
+  std::unique_ptr<TestedModel> tested(
+      new TestedModel(model, std::move(*checkpoint), createContext()));
   std::string errors;
   ScopedDiagnosticHandler handler(tested->context_.get(), [&](Diagnostic &diagnostic) {
     errors += (errors.empty() ? "" : "\n") + diagnostic.str();
@@ -127,23 +129,35 @@ Expected<std::unique_ptr<TestedModel>> TestedModel::create(const RandomModel &mo
   changeCaches(*tested->module_, model.changes);
   if (failed(verify(*tested->module_)))
     return Status(StatusCode::InvalidArgument, "changes: " + errors);
-  tested->findChoices();
-  if (Status status = tested->compile(model); !status.ok())
+  if (Status status = tested->compile(/*fuse=*/true, kDeclared); !status.ok())
     return Status(status.code(), "compilation: " + status.message() + errors);
+  tested->findChoices();
   return tested;
 }
 
-Status TestedModel::compile(const RandomModel &model) {
+Status TestedModel::compile(bool fuse, const std::string &schedule) {
   PipelineOptions options;
-  options.compute = model.bf16Compute ? NumberFormat::BF16 : NumberFormat::F32;
-  options.cache = model.bf16Cache ? NumberFormat::BF16 : NumberFormat::F32;
-  options.pageSize = model.pageSize;
-  PassManager manager(context_.get(), ModuleOp::getOperationName());
-  buildPipeline(manager, options, Phase::Input, Phase::Emit);
+  options.compute = model_.bf16Compute ? NumberFormat::BF16 : NumberFormat::F32;
+  options.cache = model_.bf16Cache ? NumberFormat::BF16 : NumberFormat::F32;
+  options.pageSize = model_.pageSize;
+  options.fuse = fuse;
+  if (schedule != kDeclared) {
+    options.schedule = schedule;
+    options.allowed = {Approximation::Sharing};
+  }
+  auto run = [&](Phase from, Phase to, ModuleOp module) {
+    PassManager manager(context_.get(), ModuleOp::getOperationName());
+    buildPipeline(manager, options, from, to);
+    return manager.run(module);
+  };
   OwningOpRef<ModuleOp> lowered = module_->clone();
-  if (failed(manager.run(*lowered)))
+  if (failed(run(Phase::Input, Phase::Share, *lowered)))
+    return Status(StatusCode::Unsupported, "the phase share failed: ");
+  if (schedule != kDeclared)
+    module_ = lowered->clone();
+  if (failed(run(Phase::Share, Phase::Emit, *lowered)))
     return Status(StatusCode::Unsupported, "the passes failed: ");
-  bool newer = model.newerProcessor && __builtin_cpu_supports("x86-64-v3");
+  bool newer = model_.newerProcessor && __builtin_cpu_supports("x86-64-v3");
   FailureOr<std::string> package =
       emitPackage(*lowered, {*getProcessorByName(newer ? "x86-64-v3" : "x86-64")}, "");
   if (failed(package))
@@ -154,6 +168,32 @@ Status TestedModel::compile(const RandomModel &model) {
     return read.status();
   package_ = std::move(*read);
   return Status::success();
+}
+
+Expected<std::unique_ptr<TestedModel>> TestedModel::recompile(bool fuse,
+                                                              const std::string &schedule) const {
+  Expected<Checkpoint> checkpoint = Checkpoint::open(checkpoint_.path());
+  if (!checkpoint.ok())
+    return checkpoint.status();
+  std::unique_ptr<TestedModel> other(new TestedModel(model_, std::move(*checkpoint), context_));
+  std::string errors;
+  ScopedDiagnosticHandler handler(context_.get(), [&](Diagnostic &diagnostic) {
+    errors += (errors.empty() ? "" : "\n") + diagnostic.str();
+  });
+  other->module_ = module_->clone();
+  if (Status status = other->compile(fuse, schedule); !status.ok())
+    return Status(status.code(), status.message() + errors);
+  other->findChoices();
+  return other;
+}
+
+Expected<std::unique_ptr<TestedModel>> TestedModel::withoutFusion() const {
+  return recompile(/*fuse=*/false, kDeclared);
+}
+
+Expected<std::unique_ptr<TestedModel>>
+TestedModel::withSchedule(const std::string &schedule) const {
+  return recompile(/*fuse=*/true, schedule);
 }
 
 void TestedModel::findChoices() {
@@ -169,6 +209,61 @@ void TestedModel::findChoices() {
     }
   }
 }
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+std::optional<std::string> TestedModel::drawSchedule(RandomNumbers &random) const {
+  int64_t layers = model_.config["num_hidden_layers"];
+  std::vector<bool> owns(static_cast<size_t>(layers));
+  for (const Choice &choice : choices_)
+    if (choice.isIndexer)
+      owns[size_t(choice.layer)] = true;
+
+  // Layers that lead in the schedules every:N,offset:M which are legal here.
+  std::vector<std::string> frequencies;
+  for (int64_t every = 2; every <= layers; ++every)
+    for (int64_t offset = 1; offset <= layers; ++offset) {
+      bool legal = true, declared = true;
+      for (int64_t layer = 0; layer < layers; ++layer) {
+        bool leads = std::max<int64_t>(layer + 1 - offset, 0) % every == 0;
+        legal &= !leads || owns[size_t(layer)];
+        declared &= leads == owns[size_t(layer)];
+      }
+      if (legal && !declared)
+        frequencies.push_back("every:" + std::to_string(every) +
+                              ",offset:" + std::to_string(offset));
+    }
+  if (!frequencies.empty() && random.chance(33))
+    return frequencies[size_t(random.between(0, int64_t(frequencies.size()) - 1))];
+
+  // Some of the indexers, but not all. The first layer has one if any has.
+  std::vector<size_t> others;
+  for (size_t layer = 1; layer < owns.size(); ++layer)
+    if (owns[layer])
+      others.push_back(layer);
+  if (others.empty())
+    return std::nullopt;
+  std::vector<bool> leads = owns;
+  for (size_t layer : others)
+    leads[layer] = random.chance(50);
+  leads[others[size_t(random.between(0, int64_t(others.size()) - 1))]] = false;
+
+  std::string pattern = "pattern:", groups = "groups:";
+  for (size_t first = 0, end; first < leads.size(); first = end) {
+    for (end = first + 1; end < leads.size() && !leads[end];)
+      ++end;
+    pattern += "F" + std::string(end - first - 1, 'S');
+    groups += (first == 0 ? "" : ";") + std::to_string(first) +
+              (end - first == 1 ? "" : "-" + std::to_string(end - 1));
+  }
+  return random.chance(50) ? pattern : groups;
+}
+
+//===----------------------------------------------------------------------===//
+// Executors
+//===----------------------------------------------------------------------===//
 
 Expected<std::unique_ptr<reference::ReferenceExecutor>>
 TestedModel::createReference(const rt::ExecutorOptions &options) const {

@@ -9,6 +9,8 @@
 
 #include "mlir/IR/MLIRContext.h"
 
+#include <optional>
+
 namespace strata::test {
 
 /// A choice that a step makes: the rows of an indexer, or the experts of a router.
@@ -22,9 +24,18 @@ struct Choice {
 /// compilation, package.
 class TestedModel {
 public:
-  /// The checkpoint is written to `folder`, which must stay as long as the model is used.
+  /// The checkpoint is written to `folder`, which must stay as long as the model is used, as must
+  /// `model`.
   static Expected<std::unique_ptr<TestedModel>> create(const RandomModel &model,
                                                        const std::string &folder);
+
+  /// The same model with each op in a launch of its own.
+  Expected<std::unique_ptr<TestedModel>> withoutFusion() const;
+  /// A schedule that the model was not trained for, in any of the ways to write one; its leaders
+  /// own an indexer. Nothing where there is none.
+  std::optional<std::string> drawSchedule(RandomNumbers &random) const;
+  /// The same model under such a schedule. The reference gets the module after the phase share.
+  Expected<std::unique_ptr<TestedModel>> withSchedule(const std::string &schedule) const;
 
   Expected<std::unique_ptr<reference::ReferenceExecutor>>
   createReference(const rt::ExecutorOptions &options) const;
@@ -41,12 +52,18 @@ public:
   const std::vector<Router> &routers() const { return routers_; }
 
 private:
-  explicit TestedModel(Checkpoint checkpoint) : checkpoint_(std::move(checkpoint)) {}
-  Status compile(const RandomModel &model);
+  TestedModel(const RandomModel &model, Checkpoint checkpoint,
+              std::shared_ptr<mlir::MLIRContext> context)
+      : model_(model), checkpoint_(std::move(checkpoint)), context_(std::move(context)) {}
+  /// Passes and package; with another schedule than the declared one the module becomes that of
+  /// the phase share.
+  Status compile(bool fuse, const std::string &schedule);
+  Expected<std::unique_ptr<TestedModel>> recompile(bool fuse, const std::string &schedule) const;
   void findChoices();
 
-  std::unique_ptr<mlir::MLIRContext> context_;
+  const RandomModel &model_;
   Checkpoint checkpoint_;
+  std::shared_ptr<mlir::MLIRContext> context_;
   mutable mlir::OwningOpRef<mlir::ModuleOp> module_;
   std::string bytes_; ///< of the package
   std::unique_ptr<rt::Package> package_;

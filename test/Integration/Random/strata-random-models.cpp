@@ -22,8 +22,9 @@ static constexpr const char *help =
     R"(usage: strata-random-models [options]
 
 Makes small random models and batches, and compares runs on the cpu with each other (equal to the bit) and with the
-reference (the equality rule). Ends with counts of what it went through. Exits with 1 after a difference, or if
-something that should be gone through was not.
+reference on the imported module, before sharing and fusion (the equality rule). Models with several indexers run
+once more under a schedule that they were not trained for, against the reference on the shared module. Ends with counts
+of what it went through. Exits with 1 after a difference, or if something that should be gone through was not.
 
   --count N    how many (default: 300)
   --seed N     another seed gives other models (default: 1)
