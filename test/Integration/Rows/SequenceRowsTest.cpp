@@ -188,6 +188,28 @@ TEST_P(Devices, Row68PagesInAnyOrderGiveTheSameRows) {
 }
 
 // The rows that a token gets are its own, in whatever company it comes.
+TEST_P(Devices, Row78OwnRowsFedBackGiveTheSameBits) {
+  std::vector<int32_t> prompt = makePrompt(30, 78);
+  std::unique_ptr<rt::Executor> executor = model->executor(GetParam(), handLimits());
+  StepResult own = runStep(*executor, {{0, 0, prompt}}, consecutivePages);
+  std::unique_ptr<rt::Executor> again = model->executor(GetParam(), handLimits());
+  expectSame(runStep(*again, {{0, 0, prompt}}, consecutivePages, own.rows), own);
+
+  // They are what is attended to: with other rows the output is another, from that token on.
+  std::vector<std::vector<int32_t>> other = own.rows;
+  size_t k = size_t(model->description().rowWidths[0]);
+  std::iota(other[0].end() - int64_t(k), other[0].end(), 0);
+  ASSERT_NE(other[0], own.rows[0]);
+  std::unique_ptr<rt::Executor> third = model->executor(GetParam(), handLimits());
+  StepResult changed = runStep(*third, {{0, 0, prompt}}, consecutivePages, other);
+  ASSERT_TRUE(changed.status.ok()) << changed.status.message();
+  int64_t vocabulary = model->description().vocabularySize;
+  EXPECT_TRUE(
+      std::equal(own.logits.begin(), own.logits.end() - vocabulary, changed.logits.begin()));
+  EXPECT_FALSE(std::equal(own.logits.end() - vocabulary, own.logits.end(),
+                          changed.logits.end() - vocabulary));
+}
+
 TEST_P(Devices, Row45RowsDoNotDependOnTheBatch) {
   std::vector<int32_t> prompt = makePrompt(24, 45);
   rt::Generation expected = run(*model, {prompt}, options())[0];

@@ -1,4 +1,4 @@
-//===- StageRowsTest.cpp - Rows 24 and 25: models in two stages -----------===//
+//===- StageRowsTest.cpp - Rows 24 to 27: models in stages -----------===//
 #include "Harness.h"
 
 #include "strata/dialects/Strata/ModelAttributes.h"
@@ -273,6 +273,38 @@ TEST(DomainRows, Row24AStageWithoutWhatItNeedsIsRefused) {
   ASSERT_FALSE(executor.ok());
   expectError(executor.status().message(),
               "expected a whole model but got a stage that takes 1 activations");
+}
+
+TEST(DomainRows, Row26WithoutSharingNoRowsCross) {
+  std::unique_ptr<Model> own = Model::create(glmConfigWithoutSharing());
+  func::FuncOp wholeStep = getStep(own->module());
+  std::vector<int32_t> prompt = makePrompt(20, 26);
+  SmallVector<LayerCut> cuts = findLayerCuts(wholeStep, AttentionLayers(wholeStep));
+  ASSERT_EQ(cuts.size(), 3u);
+  for (const LayerCut &cut : cuts) {
+    EXPECT_EQ(cut.getRowBytesPerToken(), 0);
+    EXPECT_TRUE(cut.isSafe());
+    StagedStep found = StagedModel(*own, cut).run(inputOf(prompt, 0, 20));
+    EXPECT_TRUE(found.rows.empty());
+    std::unique_ptr<Interpreter> whole = interpret(*own, own->module());
+    EXPECT_EQ(found.logits.floats, step(*whole, inputOf(prompt, 0, 20)).front().floats);
+  }
+}
+
+TEST(DomainRows, Row27StagesBeginWhereNoRowsCross) {
+  MLIRContext context;
+  std::vector<importer::Note> notes;
+  ImportOptions options;
+  options.withWeights = false;
+  ImportedModel module = importFolder(context, STRATA_TEST_CONFIGS "/glm-5.2.json", options, notes);
+  ASSERT_TRUE(module.ok()) << module.status().message();
+  func::FuncOp step = getStep(**module);
+  AttentionLayers layers(step);
+  ASSERT_EQ(layers.getLayers().size(), 78u);
+  SmallVector<LayerCut> cuts = findLayerCuts(step, layers);
+  EXPECT_EQ(cuts[38].layer, 39u); // an even division, in the middle of a group
+  EXPECT_FALSE(cuts[38].isSafe());
+  EXPECT_EQ(proposeStages(cuts, 78, 2), SmallVector<unsigned>{38});
 }
 
 } // namespace
