@@ -1,6 +1,7 @@
 //===- JoinSelect.cpp - Scores and the choice among them ------------------===//
 #include "strata/dialects/Strata/IR.h"
 #include "strata/passes/Fuse/Passes.h"
+#include "strata/passes/Fuse/VisibleScores.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -27,43 +28,45 @@ static bool isSizeOf(OpFoldResult size, Value tensor, int64_t dimension) {
   return dim && dim.getSource() == tensor && dim.getConstantIndex() == dimension;
 }
 
-/// The range of dimension 1 that a slice takes, if it takes all of the others without steps.
-static std::optional<std::pair<int64_t, int64_t>> getColumns(tensor::ExtractSliceOp slice) {
-  std::optional<int64_t> begin = getConstantIntValue(slice.getMixedOffsets()[1]),
-                         size = getConstantIntValue(slice.getMixedSizes()[1]);
+/// The range of one dimension that a slice takes, if it takes all of the others without steps.
+static std::optional<std::pair<int64_t, int64_t>> getRange(tensor::ExtractSliceOp slice,
+                                                           int64_t along) {
+  std::optional<int64_t> begin = getConstantIntValue(slice.getMixedOffsets()[along]),
+                         size = getConstantIntValue(slice.getMixedSizes()[along]);
   if (!begin || !size || !slice.hasUnitStride() ||
       slice.getType().getRank() != slice.getSourceType().getRank())
     return std::nullopt;
   for (int64_t dimension = 0; dimension < slice.getSourceType().getRank(); ++dimension)
-    if (dimension != 1 &&
+    if (dimension != along &&
         (!isZeroInteger(slice.getMixedOffsets()[dimension]) ||
          !isSizeOf(slice.getMixedSizes()[dimension], slice.getSource(), dimension)))
       return std::nullopt;
   return std::pair(*begin, *begin + *size);
 }
 
-/// The tensor that slices along dimension 1 together are; null if they leave anything out or
+/// The tensor that slices along a dimension together are; null if they leave anything out or
 /// differ in order.
-static Value joinSlices(ArrayRef<Value> slices) {
+static Value joinSlices(ArrayRef<Value> slices, int64_t along) {
   Value source;
   int64_t end = 0;
   for (Value value : slices) {
     auto slice = value.getDefiningOp<tensor::ExtractSliceOp>();
-    std::optional<std::pair<int64_t, int64_t>> columns;
-    if (!slice || !(columns = getColumns(slice)) || columns->first != end ||
+    std::optional<std::pair<int64_t, int64_t>> range;
+    if (!slice || !(range = getRange(slice, along)) || range->first != end ||
         (source && slice.getSource() != source))
       return {};
     source = slice.getSource();
-    end = columns->second;
+    end = range->second;
   }
-  return source && cast<RankedTensorType>(source.getType()).getDimSize(1) == end ? source : Value();
+  return source && cast<RankedTensorType>(source.getType()).getDimSize(along) == end ? source
+                                                                                     : Value();
 }
 
 /// The value without slices and concatenations that leave it as it is.
 static Value lookThroughBlocks(Value scores) {
   while (true) {
-    if (auto concat = scores.getDefiningOp<tensor::ConcatOp>(); concat && concat.getDim() == 1) {
-      Value whole = joinSlices(llvm::to_vector(concat.getInputs()));
+    if (auto concat = scores.getDefiningOp<tensor::ConcatOp>()) {
+      Value whole = joinSlices(llvm::to_vector(concat.getInputs()), concat.getDim());
       if (!whole)
         return scores;
       scores = whole;
@@ -99,10 +102,11 @@ static Scores joinHeads(ArrayRef<IndexScoresOp> terms) {
   if (terms.size() == 1)
     return {first, first.getQuery(), first.getHeadWeights(), {}};
   SmallVector<IndexScoresOp> ordered(terms);
+  constexpr int64_t kHeads = 1; // the dimension
   auto begin = [](IndexScoresOp op) {
     auto slice = op.getQuery().getDefiningOp<tensor::ExtractSliceOp>();
-    auto columns = slice ? getColumns(slice) : std::nullopt;
-    return columns ? columns->first : 0;
+    auto heads = slice ? getRange(slice, kHeads) : std::nullopt;
+    return heads ? heads->first : 0;
   };
   llvm::sort(ordered, [&](IndexScoresOp a, IndexScoresOp b) { return begin(a) < begin(b); });
   SmallVector<Value> queries, weights;
@@ -113,14 +117,14 @@ static Scores joinHeads(ArrayRef<IndexScoresOp> terms) {
     queries.push_back(term.getQuery());
     weights.push_back(term.getHeadWeights());
   }
-  Value query = joinSlices(queries), headWeights = joinSlices(weights);
+  Value query = joinSlices(queries, kHeads), headWeights = joinSlices(weights, kHeads);
   if (!query || !headWeights)
     return failedScores("the added scores are not blocks of all heads of one query");
   return {first, query, headWeights, {}};
 }
 
-/// Looks for the scores that a value is made of.
-static Scores findScores(Value value) {
+/// Looks for the scores that a value is made of, for a choice among what tokens of `batch` see.
+static Scores findScores(Value value, Value batch) {
   SmallVector<IndexScoresOp> terms;
   SmallVector<Value> pending{value};
   size_t sums = 0;
@@ -139,12 +143,17 @@ static Scores findScores(Value value) {
       terms.push_back(scores);
       continue;
     }
-    DenseFPElementsAttr mask;
-    if (!matchPattern(term, m_Constant(&mask)))
-      return failedScores("the scores are not made by strata.index_scores, or have a mask that may "
-                          "hide what a token sees");
-    if (!mask.isSplat() || !mask.getSplatValue<APFloat>().isZero())
-      return failedScores("a constant other than 0 is added to the scores");
+    VisibleScores visible = findVisibleScores(term, batch);
+    if (visible.kind == VisibleScores::Zero)
+      continue;
+    if (visible.kind == VisibleScores::Scores) {
+      terms.push_back(visible.op);
+      continue;
+    }
+    return failedScores(matchPattern(term, m_Constant())
+                            ? "a constant other than 0 is added to the scores"
+                            : "the scores are not made by strata.index_scores, or have a mask that "
+                              "may hide what a token sees");
   }
   return terms.empty() ? failedScores("the scores are constant") : joinHeads(terms);
 }
@@ -157,9 +166,12 @@ static void eraseDead(Operation *op) {
     Operation *candidate = candidates.pop_back_val();
     if (!isOpTriviallyDead(candidate))
       continue;
-    for (Value operand : candidate->getOperands())
-      if (Operation *source = operand.getDefiningOp())
-        candidates.insert(source);
+    // With what its regions use from outside.
+    candidate->walk([&](Operation *user) {
+      for (Value operand : user->getOperands())
+        if (Operation *source = operand.getDefiningOp(); source && !candidate->isAncestor(source))
+          candidates.insert(source);
+    });
     candidate->erase();
   }
 }
@@ -179,7 +191,7 @@ struct JoinSelect : strata::impl::JoinSelectBase<JoinSelect> {
 private:
   static void join(TopKOp op) {
     auto options = remark::RemarkOpts::name("JoinSelect").category("strata-join");
-    Scores scores = findScores(op.getScores());
+    Scores scores = findScores(op.getScores(), op.getBatch());
     if (scores.op && scores.op.getBatch() != op.getBatch())
       scores = failedScores("the scores are those of another batch");
     if (!scores.op) {

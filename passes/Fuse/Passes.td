@@ -45,15 +45,17 @@ def JoinSelect : Pass<"strata-join-select", "::mlir::ModuleOp"> {
     `strata.top_k` of `strata.index_scores` becomes one `strata.select`, so that scores never become a tensor of tokens × length. Between
     the two may stand what leaves the choice as it is:
 
-    - a mask added to the scores (`arith.addf`) that is a constant of zeros. A mask of −∞ needs no other form: `index_scores` gives −∞
-      already for what a token doesn't see, and `top_k` looks at what it sees alone;
+    - a mask, added (`arith.addf`) or chosen by (`arith.select`), that provably leaves each score that a token sees. That is a constant of zeros, or
+      what compares columns with the batch's own `strata.positions`, written with `arith` on tensors, `linalg.generic`, `linalg.broadcast` or
+      `tensor.generate`. What a mask does to the rest doesn't matter: `top_k` looks at what a token sees alone;
     - blocks of heads: the sum of several `index_scores` of one cache with one scale, whose queries and head weights are slices that together are all heads of
       one tensor each. Sums are rounded in another order then, as with any fusion;
-    - blocks of positions: `tensor.concat` of neighbouring `tensor.extract_slice`s that together are all columns of the scores, of static
-      width, since the ops of the phase `input` can't compute another; and a slice of all rows and columns.
+    - blocks of positions or of tokens: `tensor.concat` of neighbouring `tensor.extract_slice`s that together are all of the scores, of static
+      size; and a slice of all rows and columns.
 
-    Any other mask, such as an argument, may hide what a token sees. Such a `top_k` stays, with a remark, and `strata-verify-phase` reports
-    it at the end of the phase `share`.
+    Any other mask, such as an argument, a constant or one that leaves out a token's own position, may hide what a token sees. Such a `top_k` stays, with a
+    remark, and `strata-verify-phase` reports it at the end of the phase `share`. Masks that are computed are not part of the phase
+    `input`: run this pass before `strata-compile`.
 
     Before: `%s = strata.index_scores %q, %w, %keys[%batch] …`, `%rows = strata.top_k %s[%batch] {k = 8} …`.
     After: `%rows = strata.select %q, %w, %keys[%batch] {k = 8, scale = 0.25} …`.
