@@ -13,7 +13,9 @@ def SplitFeedForward : Pass<"strata-split-feed-forward", "::mlir::ModuleOp"> {
     Before: `strata.gated_mlp`, `strata.mixture_of_experts`.
     After: `strata.gated_linear` and `strata.linear`; `strata.expert_outputs` and `strata.combine_experts`.
     Requires: nothing.
-    Does not: fuse anything.
+    Does not: fuse these parts with others; `strata-fuse-kernels` does.
+
+    Remarks (category `strata-fuse`): one for each, since gate, up and activation stay one launch, with the bytes of a token that this saves.
   }];
 }
 
