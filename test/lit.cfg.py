@@ -11,7 +11,7 @@ What a RUN line may use:
   %docs             the generated reference
   %build            the build's folder
   REQUIRES: full-counts   a test that takes minutes
-  %random-models    how many random small models a comparison goes through: 300, or 10000 for the full counts
+  %random-models    how many random small models a comparison goes through: 200, or 10000 for the full counts
 
 The full counts are asked for by the environment variable STRATA_TEST_COUNTS=full, which tests see as well; the
 folder of models by STRATA_TEST_MODELS, in the environment or in CMake's cache.
@@ -49,7 +49,7 @@ if config.strata_sanitize == "ON":
     config.available_features.add("sanitizers")
 
 config.substitutions += [
-    ("%random-models", "10000" if full else "300"),
+    ("%random-models", "10000" if full else "200"),
     ("%python", sys.executable),
     ("%inputs", os.path.join(config.strata_source_dir, "test", "Inputs")),
     ("%examples", os.path.join(config.strata_source_dir, "examples")),
