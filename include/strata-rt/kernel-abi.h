@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /** Every package names the version of this contract; another one is refused at load. */
-#define STRATA_RT_PACKAGE_VERSION 2
+#define STRATA_RT_PACKAGE_VERSION 3
 
 /**
  * Does items [begin, end) of a launch. `arguments` holds one pointer for each argument of the command; strides and widths
