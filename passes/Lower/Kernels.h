@@ -28,6 +28,15 @@ mlir::MemRefType getKernelArgumentType(mlir::MemRefType view);
 /// The 1-D memref that a kernel sees of a cache.
 mlir::MemRefType getCacheElementsType(CacheType cache);
 
+/// What of an attention a kernel computes.
+enum class AttentionPart {
+  Whole,
+  First, ///< leaves the sum of values, not divided, and the softmax's state
+  Last,  ///< goes on from what First left
+};
+/// What First leaves behind the sum of values: the greatest score, and Σ e^(score − greatest).
+constexpr int64_t partialNumbers = 2;
+
 /// The nested module of kernels, filled on demand. Kernels are found again by name; the name holds
 /// everything that the body depends on.
 class KernelModule {
@@ -40,6 +49,7 @@ public:
     SelectorAttr selector;
     mlir::MemRefType rows; ///< of a `rows` selector, null otherwise
     int64_t cacheArgument; ///< sources of the same cache value have the same number, counted from 0
+    mlir::MemRefType scores = {}; ///< [?, H, k] if the scores of the rows are known, else null
   };
 
   // Items are tokens (rows of the output) unless said otherwise. All return the kernel's symbol,
@@ -81,11 +91,20 @@ public:
   /// query[h] · key[s]). `roundQuery`: the query is rounded to bf16 first.
   mlir::SymbolRefAttr indexScores(CacheType cache, int64_t heads, double scale, bool roundQuery);
   /// Items are token × heads + head: (query view [?, H, Dk], one cache for each distinct cache
-  /// argument…, rows i32[?, k] for each rows source…, sinks f32[H] if `hasSinks`, positions,
-  /// pageBegin, pages, output view [?, H, Dv]).
+  /// argument…, rows i32[?, k] for each rows source…, scores f32[?, H, k] for each source whose
+  /// scores are known…, sinks f32[H] if `hasSinks`, partial f32[?, H, Dv + 2] if `part` is Last,
+  /// positions, pageBegin, pages, output view [?, H, Dv] (Dv + 2 if `part` is First)). With known
+  /// scores a key's bits and so the result's are those without.
   mlir::SymbolRefAttr attention(mlir::MemRefType query, llvm::ArrayRef<Source> sources,
                                 bool hasSinks, double scale, bool roundQuery,
-                                mlir::MemRefType output);
+                                mlir::MemRefType output, AttentionPart part = AttentionPart::Whole);
+  /// What the first part of an attention leaves for the last, whose output is given.
+  static mlir::MemRefType getPartialType(mlir::MemRefType output);
+  /// Items are token × heads + head: (query view [?, H, Dk], cache, rows i32[?, k], positions,
+  /// pageBegin, pages, scores f32[?, H, k]): the scores that `attention` would compute of the rows
+  /// that count. Writes nothing for the others. `source` gives the types of cache, rows and scores.
+  mlir::SymbolRefAttr attentionScores(mlir::MemRefType query, const Source &source, double scale,
+                                      bool roundQuery);
 
   /// A kernel of this module and which of a sequence's arguments it takes.
   struct Call {
