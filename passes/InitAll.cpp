@@ -4,6 +4,7 @@
 #include "strata/dialects/Strata/IR.h"
 #include "strata/passes/Fuse/Passes.h"
 #include "strata/passes/Lower/Passes.h"
+#include "strata/passes/Place/Passes.h"
 #include "strata/passes/Share/Passes.h"
 #include "strata/passes/Verify/Passes.h"
 
@@ -26,6 +27,7 @@ void strata::registerAllDialects(mlir::DialectRegistry &registry) {
 void strata::registerAllPasses() {
   registerStrataFusePasses();
   registerStrataLowerPasses();
+  registerStrataPlacePasses();
   registerStrataSharePasses();
   registerStrataVerifyPasses();
 }

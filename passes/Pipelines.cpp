@@ -8,6 +8,7 @@
 #include "strata/dialects/Strata/IR.h"
 #include "strata/passes/Fuse/Passes.h"
 #include "strata/passes/Lower/Passes.h"
+#include "strata/passes/Place/Passes.h"
 #include "strata/passes/Share/Passes.h"
 #include "strata/passes/Verify/Passes.h"
 
@@ -18,8 +19,8 @@ using namespace mlir;
 using namespace strata;
 
 ArrayRef<Phase> strata::getPhases() {
-  static const Phase phases[] = {Phase::Input, Phase::Share, Phase::Fuse, Phase::Lower,
-                                 Phase::Emit};
+  static const Phase phases[] = {Phase::Input, Phase::Share, Phase::Fuse, Phase::Place,
+                                 Phase::Lower, Phase::Emit};
   return phases;
 }
 
@@ -31,6 +32,8 @@ StringRef strata::getPhaseName(Phase phase) {
     return "share";
   case Phase::Fuse:
     return "fuse";
+  case Phase::Place:
+    return "place";
   case Phase::Lower:
     return "lower";
   case Phase::Emit:
@@ -95,6 +98,27 @@ static void buildFuse(OpPassManager &manager, const PipelineOptions &options) {
   verifyPhase(manager, Phase::Fuse);
 }
 
+static void buildPlace(OpPassManager &manager, const PipelineOptions &options) {
+  const PlacementOptions &placement = options.placement;
+  if (!placement.machine.empty()) {
+    // Formats first: they say how large a record is.
+    buildFormats(manager, options);
+    PlaceOptions place;
+    place.machine = placement.machine;
+    place.nearBytes = placement.nearBytes;
+    place.context = placement.context;
+    place.batch = placement.batch;
+    place.tokens = placement.tokens;
+    place.readPlan = placement.readPlan;
+    place.writePlan = placement.writePlan;
+    place.splitAttention = options.splitAttention;
+    manager.addPass(createPlace(place));
+    // Apart from the decisions, so that a plan changes what moves and not how early.
+    manager.addPass(createScheduleTransfers());
+  }
+  verifyPhase(manager, Phase::Place);
+}
+
 static void buildLower(OpPassManager &manager, const PipelineOptions &options) {
   // Formats first: what bf16 rounds decides which kernels there are.
   buildFormats(manager, options);
@@ -112,6 +136,8 @@ void strata::buildPipeline(OpPassManager &manager, const PipelineOptions &option
     buildShare(manager, options);
   if (from < Phase::Fuse && to >= Phase::Fuse)
     buildFuse(manager, options);
+  if (from < Phase::Place && to >= Phase::Place)
+    buildPlace(manager, options);
   if (from < Phase::Lower && to >= Phase::Lower)
     buildLower(manager, options);
 }

@@ -18,6 +18,7 @@ enum class Phase {
   Input, ///< strata ops on tensors: what the model means
   Share, ///< one strata.select for each group of layers that use its rows
   Fuse,  ///< strata.kernel regions: what runs together
+  Place, ///< memory tiers in the types, transfers and waits
   Lower, ///< buffers, commands and kernels: what the runtime executes
   Emit,  ///< a package
 };
@@ -35,6 +36,17 @@ enum class Approximation {
   Sharing, ///< layers use rows that the model was not trained to share
 };
 
+/// The machine that a program is placed for, and what the plan assumes.
+struct PlacementOptions {
+  std::string machine;    ///< a shipped one's name or a file; empty: everything in one memory
+  uint64_t nearBytes = 0; ///< of the near tier; 0: what the machine has
+  int64_t context = 0;    ///< positions of a sequence; 0: the model's
+  int64_t batch = 1;      ///< sequences
+  int64_t tokens = 0;     ///< the most tokens of a step; 0: 256, or `batch` if that is more
+  std::string readPlan;   ///< a plan.json to follow instead of planning
+  std::string writePlan;  ///< where the plan goes as plan.json
+};
+
 /// The choices of a compilation that don't belong to the model.
 struct PipelineOptions {
   NumberFormat compute =
@@ -47,6 +59,8 @@ struct PipelineOptions {
   std::vector<Approximation> allowed = {}; ///< by --allow-approximate
   bool importRows = false;                 ///< rows are an input of the program: it has no indexer
   bool exportRows = false;                 ///< rows are a result of the program
+  PlacementOptions placement = {};
+  bool splitAttention = false; ///< hits and misses are attended to apart: changes rounding
 };
 
 /// Adds the passes that take a module from the end of phase `from` to the end of phase `to` (Emit
@@ -54,8 +68,9 @@ struct PipelineOptions {
 void buildPipeline(mlir::OpPassManager &manager, const PipelineOptions &options, Phase from,
                    Phase to);
 
-/// Adds the pass with which phase lower begins: it writes the number formats and the page size into
-/// the module, and changes no op. Lowering afterwards is the same as without.
+/// Adds the pass that writes the number formats and the page size into the module, and changes no
+/// op. Phase place begins with it where there is a machine, otherwise phase lower. Lowering
+/// afterwards is the same as without.
 void buildFormats(mlir::OpPassManager &manager, const PipelineOptions &options);
 
 /// The formats that a checkpoint's weights ask for when nothing is said: bf16 where any weight of

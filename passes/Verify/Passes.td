@@ -20,7 +20,7 @@ def VerifyPhase : Pass<"strata-verify-phase", "::mlir::ModuleOp"> {
     layers besides. Phase `lower` knows the commands, `strata.weight`, and in the module of kernels `arith`, `func`, `math`, `memref`, `scf` and
     `vector`.
   }];
-  let options = [Option<"phase", "phase", "std::string", "\"input\"", "The phase whose end is checked: input, share, fuse or lower">];
+  let options = [Option<"phase", "phase", "std::string", "\"input\"", "The phase whose end is checked: input, share, fuse, place or lower">];
 }
 
 #endif // STRATA_PASSES_VERIFY_PASSES_TD

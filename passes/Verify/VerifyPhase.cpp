@@ -170,7 +170,7 @@ static LogicalResult verifyModel(ModuleOp module, StringRef phase) {
       return verifySize(size);
     if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
       return verifySizes(expand);
-    if (op == module || isTensorOp(op, phase == "fuse"))
+    if (op == module || isTensorOp(op, phase == "fuse" || phase == "place"))
       return WalkResult::advance();
     return op->emitOpError() << "is not part of the phase " << phase;
   });
@@ -210,8 +210,10 @@ struct VerifyPhase : strata::impl::VerifyPhaseBase<VerifyPhase> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (phase != "input" && phase != "share" && phase != "fuse" && phase != "lower") {
-      module.emitError() << "expected the phase input, share, fuse or lower but got " << phase;
+    if (phase != "input" && phase != "share" && phase != "fuse" && phase != "place" &&
+        phase != "lower") {
+      module.emitError() << "expected the phase input, share, fuse, place or lower but got "
+                         << phase;
       return signalPassFailure();
     }
     if (failed(phase == "lower" ? verifyLower(module) : verifyModel(module, phase)))

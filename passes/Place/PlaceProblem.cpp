@@ -1,0 +1,142 @@
+//===- PlaceProblem.cpp - The planner's problem, from a step --------------===//
+#include "strata/passes/Place/PlaceProblem.h"
+
+#include "strata/dialects/Strata/ModelAttributes.h"
+#include "strata/dialects/Strata/StoredBytes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace strata;
+
+uint64_t strata::getRecordBytes(const StepCache &cache, int64_t records) {
+  uint64_t pages = llvm::divideCeil(records, cache.type.getPageSize());
+  return pages * uint64_t(cache.type.getPageSize() * cache.type.getRecordBytes());
+}
+
+uint64_t strata::getPoolBytes(const StepCache &cache, const PlaceSizes &sizes) {
+  return uint64_t(sizes.batch) * getRecordBytes(cache, sizes.context);
+}
+
+/// How many devices a weight is divided among: the experts of a stack among those of the expert
+/// degree, all else among those of the tensor degree; layers among the stages.
+static double getDegree(const StepWeight &weight, const MachinePartition &partition) {
+  bool isStack = llvm::all_of(weight.uses,
+                              [](OpOperand *use) { return isa<ExpertOutputsOp>(use->getOwner()); });
+  int64_t degree = isStack ? std::max(partition.expert, partition.tensor) : partition.tensor;
+  return double(degree) * double(partition.pipeline);
+}
+
+static double getPeakFlops(const Machine &machine, ModuleOp module) {
+  auto compute = module->getAttrOfType<TypeAttr>(kComputeAttr);
+  return compute && compute.getValue().isBF16() ? machine.bf16Flops : machine.f32Flops;
+}
+
+/// Predicted seconds of one op of the step's block, without transfers.
+static double predictSeconds(Operation &op, const Machine &machine, double peakFlops,
+                             const StepSizes &sizes) {
+  auto costly = dyn_cast<CostOpInterface>(op);
+  if (!costly)
+    return 0;
+  Cost cost = costly.getCost(sizes);
+  double degree = double(machine.partition.tensor);
+  double flops = (cost.flops + cost.elementwiseFlops) / degree;
+  // Caches and activations are whole on each device.
+  double bytes = cost.weightBytes / degree + cost.cacheBytesRead + cost.cacheBytesWritten +
+                 cost.activationBytesRead + cost.activationBytesWritten;
+  double seconds = 0;
+  if (peakFlops > 0)
+    seconds = flops / peakFlops;
+  if (machine.tiers.front().bandwidth > 0)
+    seconds = std::max(seconds, bytes / machine.tiers.front().bandwidth);
+  return seconds / machine.efficiency + machine.launchSeconds;
+}
+
+static plan::BufferClass getClass(const StepCache &cache) {
+  return holdsIndexKeys(cache.type) ? plan::BufferClass::IndexKeys : plan::BufferClass::Latents;
+}
+
+static plan::Buffer makeBuffer(const StepCache &cache, const PlaceSizes &sizes, double degree) {
+  plan::Buffer buffer;
+  buffer.name = cache.name;
+  buffer.bufferClass = getClass(cache);
+  buffer.bytes = uint64_t(double(getPoolBytes(cache, sizes)) / degree);
+  buffer.rowBytes = cache.type.getRecordBytes();
+  switch (cache.access) {
+  case CacheAccess::Rows:
+    buffer.elsewhere = plan::Buffer::Elsewhere::Rows;
+    break;
+  case CacheAccess::Stream:
+    buffer.elsewhere = plan::Buffer::Elsewhere::Stream;
+    buffer.bytesPerStep = buffer.bytes;
+    break;
+  case CacheAccess::Pages:
+    buffer.elsewhere = plan::Buffer::Elsewhere::Reload;
+    buffer.bytesPerStep = buffer.bytes;
+    break;
+  case CacheAccess::Fixed:
+    break;
+  }
+  return buffer;
+}
+
+plan::Problem strata::makeProblem(const StepModel &model, const Machine &machine,
+                                  const PlaceSizes &sizes, uint64_t capacity,
+                                  uint64_t workspaceBytes) {
+  plan::Problem problem;
+  problem.context = sizes.context;
+  problem.batch = problem.tokens = sizes.batch;
+  problem.capacity = capacity;
+
+  StepSizes step;
+  step.tokens = step.wanted = double(sizes.batch);
+  step.visible = double(sizes.context);
+  double peakFlops = getPeakFlops(machine, model.step->getParentOfType<ModuleOp>());
+  DenseMap<Operation *, int64_t> numbers;
+  for (Operation &op : model.step.getBody().front()) {
+    numbers[&op] = int64_t(numbers.size());
+    problem.commandSeconds.push_back(predictSeconds(op, machine, peakFlops, step));
+    problem.commandLayer.push_back(int(getLayer(&op)));
+  }
+  int64_t last = std::max<int64_t>(int64_t(numbers.size()) - 1, 0);
+
+  for (const StepWeight &weight : model.weights) {
+    plan::Buffer buffer;
+    buffer.name = weight.name;
+    buffer.bytes = uint64_t(double(weight.bytes) / getDegree(weight, machine.partition));
+    buffer.firstUse = numbers.lookup(weight.commands.front());
+    buffer.lastUse = numbers.lookup(weight.commands.back());
+    if (weight.isStored) {
+      buffer.elsewhere = plan::Buffer::Elsewhere::Reload;
+      // It comes anew for each command that reads it.
+      buffer.bytesPerStep = buffer.bytes * weight.commands.size();
+    }
+    problem.buffers.push_back(buffer);
+  }
+  ProblemIndex index{unsigned(model.weights.size()), unsigned(model.caches.size())};
+  for (const StepCache &cache : model.caches) {
+    plan::Buffer buffer = makeBuffer(cache, sizes, double(machine.partition.pipeline));
+    buffer.firstUse = cache.first ? numbers.lookup(cache.first) : 0;
+    buffer.lastUse = cache.last ? numbers.lookup(cache.last) : last;
+    problem.buffers.push_back(buffer);
+  }
+  plan::Buffer activations;
+  activations.name = "activations";
+  activations.bufferClass = plan::BufferClass::Activations;
+  activations.bytes = workspaceBytes;
+  activations.lastUse = last;
+  problem.buffers.push_back(activations);
+
+  for (const StepGroup &group : model.groups) {
+    plan::RowGroup rows;
+    rows.name = group.name;
+    rows.k = group.k;
+    for (unsigned cache : group.caches)
+      rows.caches.push_back(int(index.ofCache(cache)));
+    int64_t layer = getLayer(model.caches[group.caches.front()].readers.front());
+    rows.misses = plan::defaultMissCurve(std::max<int64_t>(layer, 0));
+    problem.groups.push_back(rows);
+  }
+  return problem;
+}
