@@ -94,6 +94,7 @@ struct Flags {
                          cl::desc("write bytecode instead of text before emit")};
 
   ReportFlags report{category};
+  PlacementFlags placement{category};
 
   Flags() {
     for (Phase phase : getPhases()) {
@@ -161,7 +162,8 @@ std::optional<CommandLine> strata::parseCommandLine(int argc, char **argv) {
     cache = flags.cache;
   if (cache && cache != CacheChoice::FP8)
     result.cache = cache == CacheChoice::F32 ? NumberFormat::F32 : NumberFormat::BF16;
-  mlir::FailureOr<std::optional<ReportRequest>> report = flags.report.get(cache);
+  mlir::FailureOr<std::optional<ReportRequest>> report =
+      flags.report.get(cache, flags.placement.hasMachine());
   if (failed(report))
     return std::nullopt;
   result.report = *report;
@@ -175,6 +177,16 @@ std::optional<CommandLine> strata::parseCommandLine(int argc, char **argv) {
   }
   if (result.report && result.output.empty())
     result.output = "-";
+  if (result.report && flags.placement.hasMachine()) {
+    WithColor::error() << "--report and --machine exclude each other: reports count what a step "
+                          "costs wherever its data lie; strata-sim reports on a placed package\n";
+    return std::nullopt;
+  }
+  bool isPlaced = result.from < Phase::Place && result.to >= Phase::Place;
+  mlir::FailureOr<PlacementOptions> placement = flags.placement.get(flags.report, isPlaced);
+  if (failed(placement))
+    return std::nullopt;
+  result.placement = *placement;
   result.pageSize = flags.pageSize;
   result.schedule = flags.schedule;
   result.allowed.assign(flags.allowed.begin(), flags.allowed.end());
@@ -196,5 +208,6 @@ PipelineOptions strata::getPipelineOptions(const CommandLine &commandLine, mlir:
   options.allowed = commandLine.allowed;
   options.importRows = commandLine.importRows;
   options.exportRows = commandLine.exportRows;
+  options.placement = commandLine.placement;
   return options;
 }

@@ -2,6 +2,7 @@
 #ifndef STRATA_TOOLS_STRATACOMPILE_COMMANDLINE_H
 #define STRATA_TOOLS_STRATACOMPILE_COMMANDLINE_H
 
+#include "PlacementFlags.h"
 #include "ReportFlags.h"
 
 #include "strata/Pipeline.h"
@@ -22,6 +23,7 @@ struct CommandLine {
   std::string schedule = "declared";
   std::vector<Approximation> allowed = {};
   bool importRows = false, exportRows = false;
+  PlacementOptions placement = {};
   std::string remarks = {}; ///< a regular expression of categories; empty: none
   std::vector<Processor> processors = {};
   bool keepInputModule = true;

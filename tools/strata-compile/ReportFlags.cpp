@@ -17,10 +17,10 @@ ReportFlags::ReportFlags(cl::OptionCategory &category)
                         clEnumValN(ReportFormat::Json, "json", "one object"),
                         clEnumValN(ReportFormat::Html, "html", "one page with pictures"))),
       context("context", cl::cat(category), cl::value_desc("n"),
-              cl::desc("with --report: positions that a token sees, or tokens of a prompt "
-                       "(default: the model's positions)")),
+              cl::desc("with --report or --machine: positions that a token sees, or tokens of a "
+                       "prompt (default: the model's positions)")),
       batch("batch", cl::init(1), cl::cat(category), cl::value_desc("n"),
-            cl::desc("with --report: sequences of the step (default: 1)")),
+            cl::desc("with --report or --machine: sequences of the step (default: 1)")),
       step(
           "step", cl::init(StepKind::Decode), cl::cat(category), cl::desc("with --report:"),
           cl::values(clEnumValN(StepKind::Decode, "decode", "one token of each sequence (default)"),
@@ -40,29 +40,39 @@ static bool isInRange(const cl::opt<int64_t> &option, int64_t most) {
   return false;
 }
 
-mlir::FailureOr<std::optional<ReportRequest>>
-ReportFlags::get(std::optional<CacheChoice> cache) const {
+mlir::FailureOr<std::pair<int64_t, int64_t>> ReportFlags::getStepSizes() const {
+  // Positions are 32-bit numbers.
+  if ((context.getNumOccurrences() && !isInRange(context, std::numeric_limits<int32_t>::max())) ||
+      !isInRange(batch, rt::kMaxStepTokens))
+    return mlir::failure();
+  return std::pair<int64_t, int64_t>(context.getNumOccurrences() ? context : 0, batch);
+}
+
+mlir::FailureOr<std::optional<ReportRequest>> ReportFlags::get(std::optional<CacheChoice> cache,
+                                                               bool hasMachine) const {
   if (!format.getNumOccurrences()) {
     for (const cl::Option *option :
-         std::initializer_list<const cl::Option *>{&context, &batch, &step, &weights})
-      if (option->getNumOccurrences()) {
-        WithColor::error() << "--" << option->ArgStr << " belongs to --report\n";
+         std::initializer_list<const cl::Option *>{&context, &batch, &step, &weights}) {
+      bool isSize = option == &context || option == &batch;
+      if (option->getNumOccurrences() && !(isSize && hasMachine)) {
+        WithColor::error() << "--" << option->ArgStr << " belongs to --report"
+                           << (isSize ? " or --machine" : "") << "\n";
         return mlir::failure();
       }
+    }
     if (cache == CacheChoice::FP8) {
       WithColor::error() << "--cache=fp8 belongs to --report: expected f32 or bf16 to compile\n";
       return mlir::failure();
     }
     return std::optional<ReportRequest>();
   }
-  // Positions are 32-bit numbers.
-  if ((context.getNumOccurrences() && !isInRange(context, std::numeric_limits<int32_t>::max())) ||
-      !isInRange(batch, rt::kMaxStepTokens))
+  mlir::FailureOr<std::pair<int64_t, int64_t>> sizes = getStepSizes();
+  if (failed(sizes))
     return mlir::failure();
   ReportRequest request{format, {}};
   request.options.step = step;
-  request.options.context = context.getNumOccurrences() ? context : 0;
-  request.options.batch = batch;
+  request.options.context = sizes->first;
+  request.options.batch = sizes->second;
   request.options.weights = weights;
   if (cache == CacheChoice::BF16)
     request.options.caches = StorageFormat::BF16;

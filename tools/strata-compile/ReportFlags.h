@@ -27,7 +27,12 @@ public:
 
   /// The request, or nothing when there is none. An error, which is told on standard error, for
   /// values out of range and for options of reports without --report.
-  mlir::FailureOr<std::optional<ReportRequest>> get(std::optional<CacheChoice> cache) const;
+  /// `hasMachine`: context and batch may stand without --report, since plans are made for them.
+  mlir::FailureOr<std::optional<ReportRequest>> get(std::optional<CacheChoice> cache,
+                                                    bool hasMachine) const;
+  /// Context (0: not given) and batch. An error, which is told on standard error, for values out of
+  /// range.
+  mlir::FailureOr<std::pair<int64_t, int64_t>> getStepSizes() const;
 
 private:
   llvm::cl::opt<ReportFormat> format;
