@@ -87,6 +87,8 @@ bool CommandChecker::checkCommand(const package::CommandEntry &entry) {
     return check(*entry.command_as_GatedProduct());
   case package::Command::HeadAttention:
     return check(*entry.command_as_HeadAttention());
+  case package::Command::PartialScores:
+    return check(*entry.command_as_PartialScores());
   case package::Command::NONE:
     break;
   }
@@ -264,28 +266,47 @@ bool CommandChecker::check(const package::GatedProduct &product) {
 
 bool CommandChecker::check(const package::HeadAttention &attention) {
   int64_t heads = attention.heads();
-  if (!checkRange(heads, 1, kMaxExtent, "heads") ||
-      !check(attention.attention(), "attention is missing") ||
-      !inPiece("attention", [&] { return check(*attention.attention()); }))
+  if (!checkHeadLaunch(attention.attention(), heads, "attention"))
     return false;
+  const package::Launch *scores = attention.scores();
   const Size &items = *attention.attention()->items();
-  return check(items.tokens() % heads == 0 && items.wanted() % heads == 0 &&
-                   items.fixed() % heads == 0,
-               "expected as many items of each head") &&
-         checkHeadProduct(attention.absorb(), attention, "absorb") &&
-         checkHeadProduct(attention.expand(), attention, "expand");
+  return (!scores || (checkHeadLaunch(scores, heads, "scores") &&
+                      check(scores->items()->tokens() == items.tokens() &&
+                                scores->items()->wanted() == items.wanted() &&
+                                scores->items()->fixed() == items.fixed(),
+                            "expected scores and attention of the same items"))) &&
+         checkHeadProduct(attention.absorb(), *attention.attention(), heads, "absorb") &&
+         checkHeadProduct(attention.expand(), *attention.attention(), heads, "expand");
 }
 
-/// A product of HeadAttention, if it is there.
+bool CommandChecker::check(const package::PartialScores &partial) {
+  return checkHeadLaunch(partial.scores(), partial.heads(), "scores") &&
+         checkHeadProduct(partial.absorb(), *partial.scores(), partial.heads(), "absorb");
+}
+
+/// A kernel whose items are token × heads + head.
+bool CommandChecker::checkHeadLaunch(const package::Launch *launch, int64_t heads,
+                                     const char *what) {
+  if (!checkRange(heads, 1, kMaxExtent, "heads") ||
+      !check(launch, (std::string(what) + " is missing").c_str()) ||
+      !inPiece(what, [&] { return check(*launch); }))
+    return false;
+  const Size &items = *launch->items();
+  return check(items.tokens() % heads == 0 && items.wanted() % heads == 0 &&
+                   items.fixed() % heads == 0,
+               "expected as many items of each head");
+}
+
+/// A product around such a kernel, if it is there.
 bool CommandChecker::checkHeadProduct(const package::Product *product,
-                                      const package::HeadAttention &attention, const char *what) {
+                                      const package::Launch &launch, int64_t heads,
+                                      const char *what) {
   if (!product)
     return true;
   return inPiece(what, [&] {
     if (!check(*product))
       return false;
-    const Size &rows = *product->rows(), &items = *attention.attention()->items();
-    int64_t heads = attention.heads();
+    const Size &rows = *product->rows(), &items = *launch.items();
     return check(product->parts()->size() == 1, "expected one part") &&
            check(product->parts()->Get(0)->bias() == -1, "expected no bias") &&
            check(!product->residual(), "expected no residual") &&

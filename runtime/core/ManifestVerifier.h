@@ -83,6 +83,7 @@ private:
   bool check(const package::ImportRows &import);
   bool check(const package::GatedProduct &product);
   bool check(const package::HeadAttention &attention);
+  bool check(const package::PartialScores &partial);
   using ManifestChecker::check;
 
   bool checkSize(const package::Size *size, const char *what);
@@ -97,8 +98,9 @@ private:
   bool checkView(const package::View *view, const package::Size &rows, int64_t batch, int64_t width,
                  const char *what);
   bool checkPart(const package::Product &product, const package::ProductPart &part);
-  bool checkHeadProduct(const package::Product *product, const package::HeadAttention &attention,
-                        const char *what);
+  bool checkHeadLaunch(const package::Launch *launch, int64_t heads, const char *what);
+  bool checkHeadProduct(const package::Product *product, const package::Launch &launch,
+                        int64_t heads, const char *what);
   bool checkWithinSlot(const package::Argument &base, const Linear &extent, const char *what);
 
   int32_t indexers_ = 0, mixtures_ = 0;

@@ -149,8 +149,8 @@ TEST(ManifestVerifier, Launch) {
             "command 1 (norm): expected argument in [0, 1] but got -1");
   EXPECT_EQ(argument(2, Argument(ArgumentKind::Cache, 1, 4)),
             "command 1 (norm): argument: a cache has no offset");
-  EXPECT_EQ(argument(3, Argument(ArgumentKind::Step, 5, 0)),
-            "command 1 (norm): expected argument in [0, 4] but got 5");
+  EXPECT_EQ(argument(3, Argument(ArgumentKind::Step, 9, 0)),
+            "command 1 (norm): expected argument in [0, 8] but got 9");
   EXPECT_EQ(argument(3, Argument(ArgumentKind(4), 0, 0)),
             "command 1 (norm): argument: unknown kind of argument");
 }
@@ -322,7 +322,7 @@ TEST(ManifestVerifier, MissingPieces) {
             "command 2 (linear): parts are missing");
   EXPECT_EQ(errorOfCommand<Product>(kTestParts,
                                     [](Product &p) { drop(part(p, 1), ProductPart::VT_OUTPUT); }),
-            "command 2 (linear): part 0: output: missing");
+            "command 3 (absorb): part 0: output: missing");
   EXPECT_EQ(errorOfCommand<HeadAttention>(
                 kTestHeadAttention, [](HeadAttention &h) { drop(h, HeadAttention::VT_ATTENTION); }),
             "command 13 (heads): attention is missing");

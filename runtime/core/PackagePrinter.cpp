@@ -176,6 +176,9 @@ private:
     case package::Command::HeadAttention:
       content = describe(*entry.command_as_HeadAttention());
       break;
+    case package::Command::PartialScores:
+      content = describe(*entry.command_as_PartialScores());
+      break;
     case package::Command::NONE:
       break;
     }
@@ -227,8 +230,15 @@ private:
   std::string describe(const package::HeadAttention &attention) {
     return text(attention.heads()) +
            " heads: " + (attention.absorb() ? describe(*attention.absorb()) + "; then " : "") +
+           (attention.scores() ? describe(*attention.scores()) + "; then " : "") +
            describe(*attention.attention()) +
            (attention.expand() ? "; then " + describe(*attention.expand()) : "");
+  }
+
+  std::string describe(const package::PartialScores &partial) {
+    return text(partial.heads()) +
+           " heads: " + (partial.absorb() ? describe(*partial.absorb()) + "; then " : "") +
+           describe(*partial.scores());
   }
 
   std::string describe(const package::GroupByExpert &group) {

@@ -140,7 +140,7 @@ TEST(Package, OfAnotherVersion) {
   header.version = STRATA_RT_PACKAGE_VERSION + 1;
   header.headerChecksum = checksum(&header, offsetof(PackageHeader, headerChecksum));
   std::memcpy(bytes.data(), &header, sizeof header);
-  EXPECT_EQ(errorOf(bytes), "package of version 3, but this runtime reads version 2");
+  EXPECT_EQ(errorOf(bytes), "package of version 4, but this runtime reads version 3");
 }
 
 TEST(Package, OpenNamesThePath) {
@@ -191,7 +191,7 @@ TEST(PackagePrinter, IsDeterministicAndComplete) {
   ASSERT_TRUE(package.ok());
   std::string text = printPackage(**package);
   EXPECT_EQ(text, printPackage(**package));
-  EXPECT_EQ(text, R"(package version 2 by strata test
+  EXPECT_EQ(text, R"(package version 3 by strata test
 model test: vocabulary 10, 32 positions, 1 indexers, 1 mixtures
 end of sequence: 7 9
 products round to bf16

@@ -76,6 +76,7 @@ std::unique_ptr<Command> makeCommand(const package::RopeTable &table, const Prog
 std::unique_ptr<Command> makeCommand(const package::Product &table, const Program &program);
 std::unique_ptr<Command> makeCommand(const package::GatedProduct &table, const Program &program);
 std::unique_ptr<Command> makeCommand(const package::HeadAttention &table, const Program &program);
+std::unique_ptr<Command> makeCommand(const package::PartialScores &table, const Program &program);
 std::unique_ptr<Command> makeCommand(const package::GroupByExpert &table, const Program &program);
 std::unique_ptr<Command> makeCommand(const package::GroupedProduct &table, const Program &program);
 std::unique_ptr<Command> makeCommand(const package::Route &table, const Program &program);

@@ -36,6 +36,8 @@ std::unique_ptr<Command> makeEntry(const package::CommandEntry &entry, const Pro
     return makeCommand(*entry.command_as_GatedProduct(), program);
   case package::Command::HeadAttention:
     return makeCommand(*entry.command_as_HeadAttention(), program);
+  case package::Command::PartialScores:
+    return makeCommand(*entry.command_as_PartialScores(), program);
   case package::Command::NONE:
     break;
   }

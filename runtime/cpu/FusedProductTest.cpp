@@ -331,4 +331,57 @@ TEST(FusedProduct, HeadAttention) {
     }
 }
 
+// Scores of some rows with the absorption, those of the others before the attention.
+TEST(FusedProduct, PartialScores) {
+  constexpr int64_t kHeads = 4, kLatent = 24, kOutputs = 30;
+  auto build = [&](FusedModel &fused, bool isFused) {
+    flatbuffers::FlatBufferBuilder &builder = fused.model.builder;
+    int32_t query = fused.rows(kHeads * kLatent), latent = fused.rows(kHeads * kLatent),
+            hits = fused.rows(1), misses = fused.rows(1), scores = fused.rows(kHeads);
+    for (auto [kernel, slot] : {std::pair("even", hits), std::pair("odd", misses)})
+      fused.model.launch(kernel, {TestModel::stepArgument(package::StepArray::Positions),
+                                  TestModel::slotArgument(slot)});
+    View input = TestModel::view(fused.hidden, kHidden, 8);
+    View queryRows = TestModel::view(query, kHeads * kLatent, kLatent);
+    View latentRows = TestModel::view(latent, kHeads * kLatent, kLatent);
+    auto absorb = fused.makeProduct(
+        input, {{fused.matrix("absorb", 8, kLatent, kHeads), -1, queryRows, kLatent}}, 8, nullptr,
+        kHeads, true);
+    auto expand =
+        fused.makeProduct(latentRows,
+                          {{fused.matrix("expand", kOutputs, kLatent, kHeads), -1,
+                            TestModel::view(fused.result, fused.width, kOutputs), kOutputs}},
+                          kLatent, nullptr, kHeads);
+    Size items(kHeads, 0, 0);
+    auto launch = [&](const char *kernel, std::vector<int32_t> slots) {
+      std::vector<Argument> arguments;
+      for (int32_t slot : slots)
+        arguments.push_back(TestModel::slotArgument(slot));
+      return package::CreateLaunchDirect(builder, fused.model.kernelNumber(kernel), &arguments,
+                                         &items, 1);
+    };
+    auto ofHits = launch("head_scores", {query, hits, scores});
+    auto ofMisses = launch("head_scores", {query, misses, scores});
+    auto attention = launch("attend_scored", {query, scores, latent});
+    if (isFused) {
+      fused.model.add(Command::PartialScores,
+                      package::CreatePartialScores(builder, absorb, ofHits, kHeads, -1), "scores");
+      fused.model.add(
+          Command::HeadAttention,
+          package::CreateHeadAttention(builder, 0, attention, expand, kHeads, -1, ofMisses),
+          "attention");
+      return;
+    }
+    fused.model.add(Command::Product, absorb, "absorb");
+    for (auto table : {ofHits, ofMisses, attention})
+      fused.model.add(Command::Launch, table, "launch");
+    fused.model.add(Command::Product, expand, "expand");
+  };
+  FusedModel fused(kHeads * kOutputs, package::ElementType::F32),
+      separate(kHeads * kOutputs, package::ElementType::F32);
+  build(fused, true);
+  build(separate, false);
+  expectSameBits(fused, separate);
+}
+
 } // namespace

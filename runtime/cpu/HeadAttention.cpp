@@ -4,6 +4,9 @@
 // one head and a range of tokens: one loop instead of three, and what the steps hand over is still
 // in the cache. Rows don't depend on each other, so the bits are those of three commands.
 //
+// PartialScores is the front of such an item alone: absorption, and the scores of the keys that are
+// there already. The attention then computes the other scores first.
+//
 //===----------------------------------------------------------------------===//
 #include "strata/runtime/cpu/Command.h"
 #include "strata/runtime/cpu/RowProduct.h"
@@ -52,16 +55,36 @@ private:
   RowProduct product_;
 };
 
-class HeadAttentionCommand : public Command {
+/// A kernel whose items are token × heads + head.
+class HeadKernel {
 public:
-  HeadAttentionCommand(const package::HeadAttention &table, const Program &program)
-      : heads_(table.heads()), attention_(*table.attention()),
-        kernel_(program.kernels.kernel(attention_.kernel())) {
-    if (table.absorb())
-      absorb_.emplace(*table.absorb(), program);
-    if (table.expand())
-      expand_.emplace(*table.expand(), program);
+  HeadKernel(const package::Launch &launch, const Program &program)
+      : launch_(&launch), kernel_(program.kernels.kernel(launch.kernel())) {}
+
+  /// Items in this step.
+  int64_t items(const StepState &state) const { return state.size(*launch_->items()); }
+  void findArguments(const StepState &state) {
+    arguments_.clear();
+    for (const package::Argument *argument : *launch_->arguments())
+      arguments_.push_back(state.address(*argument));
   }
+  void run(int64_t item) const { kernel_(arguments_.data(), item, item + 1); }
+
+private:
+  const package::Launch *launch_;
+  strata_rt_kernel kernel_;
+  std::vector<void *> arguments_;
+};
+
+/// For each token and head: an absorbing product, kernels, an expanding product; of the products
+/// any may be missing.
+class HeadsCommand : public Command {
+public:
+  HeadsCommand(const package::HeadAttention &table, const Program &program)
+      : HeadsCommand(table.heads(), table.absorb(), {table.scores(), table.attention()},
+                     table.expand(), program) {}
+  HeadsCommand(const package::PartialScores &table, const Program &program)
+      : HeadsCommand(table.heads(), table.absorb(), {table.scores()}, nullptr, program) {}
 
   uint64_t scratchBytes() const override {
     return std::max<uint64_t>(absorb_ ? absorb_->product().scratchBytes() : 0,
@@ -69,12 +92,30 @@ public:
   }
 
   Status run(StepState &state) override {
-    int64_t rows = state.size(*attention_.items()) / heads_;
+    for (HeadKernel &kernel : kernels_)
+      kernel.findArguments(state);
+    return runRows(state, 0, kernels_.back().items(state) / heads_);
+  }
+
+private:
+  HeadsCommand(int64_t heads, const package::Product *absorb,
+               std::initializer_list<const package::Launch *> kernels,
+               const package::Product *expand, const Program &program)
+      : heads_(heads) {
+    if (absorb)
+      absorb_.emplace(*absorb, program);
+    for (const package::Launch *kernel : kernels)
+      if (kernel)
+        kernels_.emplace_back(*kernel, program);
+    if (expand)
+      expand_.emplace(*expand, program);
+  }
+
+  /// Rows [first, last) of all heads.
+  Status runRows(StepState &state, int64_t first, int64_t last) {
+    int64_t rows = last - first;
     if (rows == 0)
       return Status::success();
-    arguments_.clear();
-    for (const package::Argument *argument : *attention_.arguments())
-      arguments_.push_back(state.address(*argument));
     // Products take whole blocks of rows, but where threads would be idle it is better to split
     // them: with many positions attention costs more.
     int64_t wanted = rangesWanted(heads_, kItemsPerThread, state.pool.threads());
@@ -83,7 +124,7 @@ public:
     state.pool.parallelFor(ranges.count() * heads_, 1, [&](int64_t begin, int64_t end, int thread) {
       for (int64_t item = begin; item < end; ++item) {
         int64_t range = item / heads_;
-        if (!runHead(state, item % heads_, ranges.begin(range), ranges.end(range),
+        if (!runHead(state, item % heads_, first + ranges.begin(range), first + ranges.end(range),
                      state.threadScratch(thread)))
           failed = true;
       }
@@ -91,7 +132,6 @@ public:
     return failed ? productFailed() : Status::success();
   }
 
-private:
   int64_t blockRows() const {
     return std::max(absorb_ ? absorb_->product().blockRows() : 1,
                     expand_ ? expand_->product().blockRows() : 1);
@@ -102,21 +142,24 @@ private:
     if (absorb_ && !absorb_->run(state, head, begin, end, scratch))
       return false;
     for (int64_t row = begin; row < end; ++row)
-      kernel_(arguments_.data(), row * heads_ + head, row * heads_ + head + 1);
+      for (const HeadKernel &kernel : kernels_)
+        kernel.run(row * heads_ + head);
     return !expand_ || expand_->run(state, head, begin, end, scratch);
   }
 
   int64_t heads_;
-  const package::Launch &attention_;
-  strata_rt_kernel kernel_;
+  std::vector<HeadKernel> kernels_;
   std::optional<HeadProduct> absorb_, expand_;
-  std::vector<void *> arguments_;
 };
 
 } // namespace
 
 std::unique_ptr<Command> makeCommand(const package::HeadAttention &table, const Program &program) {
-  return std::make_unique<HeadAttentionCommand>(table, program);
+  return std::make_unique<HeadsCommand>(table, program);
+}
+
+std::unique_ptr<Command> makeCommand(const package::PartialScores &table, const Program &program) {
+  return std::make_unique<HeadsCommand>(table, program);
 }
 
 } // namespace strata::rt

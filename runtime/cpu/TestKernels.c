@@ -85,6 +85,44 @@ void add(void *const *arguments, int64_t begin, int64_t end) {
     output[i] = a[i] + b[i];
 }
 
+/* Positions → the positions that are even, −1 for the others. */
+void even(void *const *arguments, int64_t begin, int64_t end) {
+  const int32_t *positions = arguments[0];
+  int32_t *output = arguments[1];
+  for (int64_t n = begin; n < end; ++n)
+    output[n] = positions[n] % 2 == 0 ? positions[n] : -1;
+}
+
+/* Positions → the positions that are odd, −1 for the others. */
+void odd(void *const *arguments, int64_t begin, int64_t end) {
+  const int32_t *positions = arguments[0];
+  int32_t *output = arguments[1];
+  for (int64_t n = begin; n < end; ++n)
+    output[n] = positions[n] % 2 == 1 ? positions[n] : -1;
+}
+
+/* In the place of attention's scores with 4 heads of 24 and one row: query, rows → f32 [tokens, 4]
+ * where the row is not −1. */
+void head_scores(void *const *arguments, int64_t begin, int64_t end) {
+  enum { HEADS = 4, HEAD_WIDTH = 24 };
+  const float *query = arguments[0];
+  const int32_t *rows = arguments[1];
+  float *scores = arguments[2];
+  for (int64_t item = begin; item < end; ++item)
+    if (rows[item / HEADS] >= 0)
+      scores[item] = query[item * HEAD_WIDTH + 1] * (float)rows[item / HEADS];
+}
+
+/* In the place of attention with these scores: query, scores → f32 [tokens, 4, 24]. */
+void attend_scored(void *const *arguments, int64_t begin, int64_t end) {
+  enum { HEAD_WIDTH = 24 };
+  const float *query = arguments[0], *scores = arguments[1];
+  float *output = arguments[2];
+  for (int64_t item = begin; item < end; ++item)
+    for (int i = 0; i < HEAD_WIDTH; ++i)
+      output[item * HEAD_WIDTH + i] = query[item * HEAD_WIDTH + i] * scores[item];
+}
+
 /* In the place of attention with 4 heads of 24: query, positions, a weight [4] → f32 [tokens, 4,
  * 24]. */
 void attend(void *const *arguments, int64_t begin, int64_t end) {
