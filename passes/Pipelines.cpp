@@ -19,8 +19,8 @@ using namespace mlir;
 using namespace strata;
 
 ArrayRef<Phase> strata::getPhases() {
-  static const Phase phases[] = {Phase::Input, Phase::Share, Phase::Fuse, Phase::Place,
-                                 Phase::Lower, Phase::Emit};
+  static const Phase phases[] = {Phase::Input, Phase::Share, Phase::Fuse,
+                                 Phase::Place, Phase::Lower, Phase::Emit};
   return phases;
 }
 
@@ -61,8 +61,18 @@ static std::string getApproximationName(Approximation approximation) {
   switch (approximation) {
   case Approximation::Sharing:
     return "sharing";
+  case Approximation::SplitRounding:
+    return "split-rounding";
   }
   llvm_unreachable("an approximation without a name");
+}
+
+/// The name of an approximation where it is allowed: what a pass takes that knows this one alone.
+static SmallVector<std::string> getAllowed(const PipelineOptions &options,
+                                           Approximation approximation) {
+  if (!llvm::is_contained(options.allowed, approximation))
+    return {};
+  return {getApproximationName(approximation)};
 }
 
 static void buildShare(OpPassManager &manager, const PipelineOptions &options) {
@@ -70,8 +80,7 @@ static void buildShare(OpPassManager &manager, const PipelineOptions &options) {
   manager.addPass(createJoinSelect());
   ShareIndexOptions sharing;
   sharing.schedule = options.schedule;
-  for (Approximation approximation : options.allowed)
-    sharing.allowApproximate.push_back(getApproximationName(approximation));
+  sharing.allowApproximate = getAllowed(options, Approximation::Sharing);
   manager.addPass(createShareIndex(sharing));
   // Only the indexers that are left have rows that go in or out.
   if (options.importRows)
@@ -112,6 +121,7 @@ static void buildPlace(OpPassManager &manager, const PipelineOptions &options) {
     place.readPlan = placement.readPlan;
     place.writePlan = placement.writePlan;
     place.splitAttention = options.splitAttention;
+    place.allowApproximate = getAllowed(options, Approximation::SplitRounding);
     manager.addPass(createPlace(place));
     // Apart from the decisions, so that a plan changes what moves and not how early.
     manager.addPass(createScheduleTransfers());

@@ -31,9 +31,10 @@ std::optional<Phase> getPhaseByName(llvm::StringRef name);
 /// A number format that products round their operands to, or that caches hold.
 enum class NumberFormat { F32, BF16 };
 
-/// What changes results beyond rounding, and so must be allowed by name.
+/// What changes results, and so must be allowed by name.
 enum class Approximation {
-  Sharing, ///< layers use rows that the model was not trained to share
+  Sharing,       ///< layers use rows that the model was not trained to share
+  SplitRounding, ///< attention in two parts: sums in another order, by what lies in near memory
 };
 
 /// The machine that a program is placed for, and what the plan assumes.
@@ -60,7 +61,7 @@ struct PipelineOptions {
   bool importRows = false;                 ///< rows are an input of the program: it has no indexer
   bool exportRows = false;                 ///< rows are a result of the program
   PlacementOptions placement = {};
-  bool splitAttention = false; ///< hits and misses are attended to apart: changes rounding
+  bool splitAttention = false; ///< hits and misses are attended to apart; needs SplitRounding
 };
 
 /// Adds the passes that take a module from the end of phase `from` to the end of phase `to` (Emit

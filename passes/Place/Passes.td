@@ -36,6 +36,7 @@ def Place : Pass<"strata-place", "::mlir::ModuleOp"> {
     Option<"readPlan", "read-plan", "std::string", "\"\"", "A plan.json to follow">,
     Option<"writePlan", "write-plan", "std::string", "\"\"", "Where the plan is written">,
     Option<"splitAttention", "split-attention", "bool", "false", "Attend to hits and misses apart, which changes rounding">,
+    ListOption<"allowApproximate", "allow-approximate", "std::string", "What may change results: split-rounding">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];

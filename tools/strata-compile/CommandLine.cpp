@@ -70,9 +70,11 @@ struct Flags {
                "pattern:FSSS, every:N,offset:M or groups:0;1;2-5")};
   cl::list<Approximation> allowed{
       "allow-approximate", cl::CommaSeparated, cl::cat(category),
-      cl::desc("what may change results beyond rounding"),
+      cl::desc("what may change results"),
       cl::values(clEnumValN(Approximation::Sharing, "sharing",
-                            "a schedule that the model was not trained for"))};
+                            "a schedule that the model was not trained for"),
+                 clEnumValN(Approximation::SplitRounding, "split-rounding",
+                            "sums in another order: what --split-attention does"))};
   cl::opt<bool> importRows{"import-rows", cl::cat(category),
                            cl::desc("take rows as an input: the program has no indexer")};
   cl::opt<bool> exportRows{"export-rows", cl::cat(category),
@@ -95,6 +97,13 @@ struct Flags {
 
   ReportFlags report{category};
   PlacementFlags placement{category};
+  cl::opt<bool> splitAttention{
+      "split-attention", cl::cat(category),
+      cl::desc("with --machine: where the first layer of a group waits for rows from far memory, "
+               "attend to those that are there meanwhile and to the others afterwards. Hides more "
+               "of the transfer than computing their scores alone, which is the default; but the "
+               "last bits of results change with what is there, so it needs "
+               "--allow-approximate=split-rounding")};
 
   Flags() {
     for (Phase phase : getPhases()) {
@@ -187,6 +196,16 @@ std::optional<CommandLine> strata::parseCommandLine(int argc, char **argv) {
   if (failed(placement))
     return std::nullopt;
   result.placement = *placement;
+  if (flags.splitAttention && !flags.placement.hasMachine()) {
+    WithColor::error() << "--split-attention belongs to --machine\n";
+    return std::nullopt;
+  }
+  if (flags.splitAttention && !is_contained(flags.allowed, Approximation::SplitRounding)) {
+    WithColor::error() << "--split-attention changes rounding, by what lies in near memory when a "
+                          "token is computed; --allow-approximate=split-rounding allows it\n";
+    return std::nullopt;
+  }
+  result.splitAttention = flags.splitAttention;
   result.pageSize = flags.pageSize;
   result.schedule = flags.schedule;
   result.allowed.assign(flags.allowed.begin(), flags.allowed.end());
@@ -209,5 +228,6 @@ PipelineOptions strata::getPipelineOptions(const CommandLine &commandLine, mlir:
   options.importRows = commandLine.importRows;
   options.exportRows = commandLine.exportRows;
   options.placement = commandLine.placement;
+  options.splitAttention = commandLine.splitAttention;
   return options;
 }

@@ -24,6 +24,7 @@ struct CommandLine {
   std::vector<Approximation> allowed = {};
   bool importRows = false, exportRows = false;
   PlacementOptions placement = {};
+  bool splitAttention = false;
   std::string remarks = {}; ///< a regular expression of categories; empty: none
   std::vector<Processor> processors = {};
   bool keepInputModule = true;
