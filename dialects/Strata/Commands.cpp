@@ -82,6 +82,11 @@ LogicalResult LaunchGatedProductOp::verifySymbolUses(SymbolTableCollection &symb
 }
 
 LogicalResult LaunchHeadAttentionOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return success(lookUpKernel(*this, getKernel(), symbols) &&
+                 (!getScoresKernel() || lookUpKernel(*this, *getScoresKernel(), symbols)));
+}
+
+LogicalResult LaunchPartialScoresOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success(lookUpKernel(*this, getKernel(), symbols) != nullptr);
 }
 
@@ -108,14 +113,25 @@ LogicalResult LaunchProductOp::verify() {
   return success();
 }
 
+static bool areTogether(Value a, Value b, Value c) {
+  return bool(a) == bool(b) && bool(b) == bool(c);
+}
+
 LogicalResult LaunchHeadAttentionOp::verify() {
-  auto together = [](Value a, Value b, Value c) {
-    return bool(a) == bool(b) && bool(b) == bool(c);
-  };
-  if (!together(getAbsorbInput(), getAbsorbWeight(), getQuery()) ||
-      !together(getLatent(), getExpandWeight(), getOutput()))
+  if (!areTogether(getAbsorbInput(), getAbsorbWeight(), getQuery()) ||
+      !areTogether(getLatent(), getExpandWeight(), getOutput()))
     return emitOpError()
            << "(launch_head_attention_c1) expected input, weight and output of a product together";
+  if (getScoresKernel().has_value() == getScoresArguments().empty())
+    return emitOpError() << "(launch_head_attention_c2) expected kernel and arguments of scores "
+                            "together";
+  return success();
+}
+
+LogicalResult LaunchPartialScoresOp::verify() {
+  if (!areTogether(getAbsorbInput(), getAbsorbWeight(), getQuery()))
+    return emitOpError()
+           << "(launch_partial_scores_c1) expected input, weight and output of a product together";
   return success();
 }
 

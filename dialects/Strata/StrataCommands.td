@@ -173,21 +173,47 @@ def Strata_LaunchHeadAttentionOp : Strata_CommandOp<"launch_head_attention",
   let description = [{
     For each block of tokens and each head: the product with the head's part of `absorb_weight` (transposed) into `query`, an attention kernel
     (items are token × heads + head), and the product of what it wrote, `latent`, with the head's part of `expand_weight` into `output`.
-    The first or the last product may be missing. See `HeadAttention` in strata-rt/package.fbs. The test test/Strata/commands.mlir
+    The first or the last product may be missing. With `scores` that kernel, of the same items, runs before the attention: it scores the keys that
+    `launch_partial_scores` could not score yet. See `HeadAttention` in strata-rt/package.fbs. The test test/Strata/commands.mlir
     shows a module with kernels.
 
     Constraints:
     - (launch_head_attention_c1) absorb_input, absorb_weight and query come together, and so do latent, expand_weight and output.
+    - (launch_head_attention_c2) scores have a kernel and arguments.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Variadic<Strata_LaunchArgument>:$arguments, I64Attr:$heads,
                        Optional<Strata_F32View>:$absorb_input, Optional<Strata_WeightValue>:$absorb_weight,
                        Optional<Strata_F32View>:$query, Optional<Strata_F32View>:$latent,
-                       Optional<Strata_WeightValue>:$expand_weight, Optional<Strata_F32View>:$output, TypeAttr:$operands);
+                       Optional<Strata_WeightValue>:$expand_weight, Optional<Strata_F32View>:$output, TypeAttr:$operands,
+                       OptionalAttr<SymbolRefAttr>:$scores_kernel, Variadic<Strata_LaunchArgument>:$scores_arguments);
   let assemblyFormat = [{
-    (`absorb` $absorb_input^ `,` $absorb_weight `into` $query)? $kernel `(` $arguments `)` `heads` $heads
+    (`absorb` $absorb_input^ `,` $absorb_weight `into` $query)? (`scores` $scores_kernel^ `(` $scores_arguments `)`)?
+    $kernel `(` $arguments `)` `heads` $heads
     (`expand` $latent^ `,` $expand_weight `into` $output)? `operands` $operands attr-dict `:`
-    (`absorb` type($absorb_input)^ `,` type($absorb_weight) `into` type($query))? `(` type($arguments) `)`
+    (`absorb` type($absorb_input)^ `,` type($absorb_weight) `into` type($query))?
+    (`scores` `(` type($scores_arguments)^ `)`)? `(` type($arguments) `)`
     (`expand` type($latent)^ `,` type($expand_weight) `into` type($output))?
+  }];
+  let hasVerifier = 1;
+}
+
+def Strata_LaunchPartialScoresOp : Strata_CommandOp<"launch_partial_scores",
+    [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "absorb, and score the keys that are there";
+  let description = [{
+    The front of a `launch_head_attention`, for what need not wait: the absorbing product, and a kernel (items are token × heads + head) that
+    writes the scores of some keys, or the state of an attention to them. The product may be missing. See `PartialScores` in
+    strata-rt/package.fbs. The test test/Strata/commands.mlir shows a module with kernels.
+
+    Constraints:
+    - (launch_partial_scores_c1) absorb_input, absorb_weight and query come together.
+  }];
+  let arguments = (ins SymbolRefAttr:$kernel, Variadic<Strata_LaunchArgument>:$arguments, I64Attr:$heads,
+                       Optional<Strata_F32View>:$absorb_input, Optional<Strata_WeightValue>:$absorb_weight,
+                       Optional<Strata_F32View>:$query, TypeAttr:$operands);
+  let assemblyFormat = [{
+    (`absorb` $absorb_input^ `,` $absorb_weight `into` $query)? $kernel `(` $arguments `)` `heads` $heads `operands` $operands
+    attr-dict `:` (`absorb` type($absorb_input)^ `,` type($absorb_weight) `into` type($query))? `(` type($arguments) `)`
   }];
   let hasVerifier = 1;
 }

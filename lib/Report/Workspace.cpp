@@ -26,6 +26,8 @@ static uint64_t getProductScratchBytes(const package::CommandEntry &entry) {
   if (const package::HeadAttention *heads = entry.command_as_HeadAttention())
     return std::max(getProductScratchBytes(heads->absorb()),
                     getProductScratchBytes(heads->expand()));
+  if (const package::PartialScores *partial = entry.command_as_PartialScores())
+    return getProductScratchBytes(partial->absorb());
   // A gated product needs the room of both of its products.
   if (const package::GatedProduct *product = entry.command_as_GatedProduct())
     return 2 * rt::productScratchBytes(product->inputs(), product->outputs(), /*transposed=*/false);

@@ -17,8 +17,9 @@ static int64_t getSizeFromLast(Value view, int64_t dimension) {
 LogicalResult CommandWriter::write(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<LaunchOp, LaunchRopeTableOp, LaunchProductOp, LaunchGatedProductOp,
-            LaunchHeadAttentionOp, LaunchGroupByExpertOp, LaunchGroupedProductOp, LaunchRouteOp,
-            LaunchSelectOp, LaunchImportRowsOp>([&](auto command) { return append(command); })
+            LaunchHeadAttentionOp, LaunchPartialScoresOp, LaunchGroupByExpertOp,
+            LaunchGroupedProductOp, LaunchRouteOp, LaunchSelectOp, LaunchImportRowsOp>(
+          [&](auto command) { return append(command); })
       .Case<BufferOp, ViewOp, StepArrayOp, WeightOp, func::ReturnOp>([](auto) { return success(); })
       .Default([](Operation *other) {
         return other->emitOpError("is no command, so a package can't hold it");
@@ -178,9 +179,9 @@ LogicalResult CommandWriter::append(LaunchGatedProductOp op) {
   return success();
 }
 
+template <typename Op>
 FailureOr<flatbuffers::Offset<package::Product>>
-CommandWriter::makeHeadProduct(LaunchHeadAttentionOp op, Value input, Value weight, Value output,
-                               bool transposed) {
+CommandWriter::makeHeadProduct(Op op, Value input, Value weight, Value output, bool transposed) {
   if (!input)
     return flatbuffers::Offset<package::Product>();
   FailureOr<package::View> from = bindings.getView(op, input), to = bindings.getView(op, output);
@@ -200,12 +201,28 @@ LogicalResult CommandWriter::append(LaunchHeadAttentionOp op) {
                                 /*transposed=*/true);
   auto expand = makeHeadProduct(op, op.getLatent(), op.getExpandWeight(), op.getOutput(),
                                 /*transposed=*/false);
-  auto attention = makeLaunch(op, op.getKernel(), op.getArguments(),
-                              package::Size(int64_t(op.getHeads()), 0, 0), /*grain=*/1);
-  if (failed(absorb) || failed(expand) || failed(attention))
+  package::Size items(int64_t(op.getHeads()), 0, 0);
+  FailureOr<flatbuffers::Offset<package::Launch>> scores{flatbuffers::Offset<package::Launch>()};
+  if (op.getScoresKernel())
+    scores = makeLaunch(op, *op.getScoresKernel(), op.getScoresArguments(), items, /*grain=*/1);
+  auto attention = makeLaunch(op, op.getKernel(), op.getArguments(), items, /*grain=*/1);
+  if (failed(absorb) || failed(expand) || failed(scores) || failed(attention))
     return failure();
   add(op, package::Command::HeadAttention,
-      package::CreateHeadAttention(buffer, *absorb, *attention, *expand, int64_t(op.getHeads())));
+      package::CreateHeadAttention(buffer, *absorb, *attention, *expand, int64_t(op.getHeads()), -1,
+                                   *scores));
+  return success();
+}
+
+LogicalResult CommandWriter::append(LaunchPartialScoresOp op) {
+  auto absorb = makeHeadProduct(op, op.getAbsorbInput(), op.getAbsorbWeight(), op.getQuery(),
+                                /*transposed=*/true);
+  auto scores = makeLaunch(op, op.getKernel(), op.getArguments(),
+                           package::Size(int64_t(op.getHeads()), 0, 0), /*grain=*/1);
+  if (failed(absorb) || failed(scores))
+    return failure();
+  add(op, package::Command::PartialScores,
+      package::CreatePartialScores(buffer, *absorb, *scores, int64_t(op.getHeads()), -1));
   return success();
 }
 

@@ -31,6 +31,7 @@ private:
   mlir::LogicalResult append(LaunchProductOp op);
   mlir::LogicalResult append(LaunchGatedProductOp op);
   mlir::LogicalResult append(LaunchHeadAttentionOp op);
+  mlir::LogicalResult append(LaunchPartialScoresOp op);
   mlir::LogicalResult append(LaunchGroupByExpertOp op);
   mlir::LogicalResult append(LaunchGroupedProductOp op);
   mlir::LogicalResult append(LaunchRouteOp op);
@@ -45,10 +46,11 @@ private:
   mlir::FailureOr<flatbuffers::Offset<package::Launch>>
   makeLaunch(mlir::Operation *op, mlir::SymbolRefAttr name, mlir::ValueRange operands,
              package::Size items, int64_t grain);
-  /// A product of HeadAttention; `input` may be null: then there is none.
+  /// A product of HeadAttention or PartialScores; `input` may be null: then there is none.
+  template <typename Op>
   mlir::FailureOr<flatbuffers::Offset<package::Product>>
-  makeHeadProduct(LaunchHeadAttentionOp op, mlir::Value input, mlir::Value weight,
-                  mlir::Value output, bool transposed);
+  makeHeadProduct(Op op, mlir::Value input, mlir::Value weight, mlir::Value output,
+                  bool transposed);
   /// A kernel that combines gate and up, element by element.
   mlir::FailureOr<int32_t> getGateKernel(mlir::Operation *op, mlir::SymbolRefAttr name);
   /// A bias or a correction: −1 where there is none.

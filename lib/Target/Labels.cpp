@@ -48,7 +48,7 @@ static std::string getProductKind(ValueRange weights) {
 
 std::string strata::getCommandLabel(Operation *command) {
   std::string kind = llvm::TypeSwitch<Operation *, std::string>(command)
-                         .Case<LaunchOp, LaunchHeadAttentionOp>(
+                         .Case<LaunchOp, LaunchHeadAttentionOp, LaunchPartialScoresOp>(
                              [](auto op) { return getKernelKinds(op, op.getKernel()); })
                          .Case([](LaunchProductOp op) { return getProductKind(op.getWeights()); })
                          .Case([](LaunchGatedProductOp op) {

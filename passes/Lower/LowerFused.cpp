@@ -105,6 +105,6 @@ LogicalResult StepLowering::lowerHeads(KernelOp kernel) {
       launch->kernel, launch->arguments, heads, absorb ? get(absorb.getInput()) : Value(),
       absorb ? get(absorb.getWeight()) : Value(), absorb ? get(absorb.getResult()) : Value(),
       expand ? get(expand.getInput()) : Value(), expand ? get(expand.getWeight()) : Value(),
-      expand ? get(expand.getResult()) : Value(), f32);
+      expand ? get(expand.getResult()) : Value(), f32, SymbolRefAttr(), ValueRange());
   return lower(kernel.getBody().front().getTerminator());
 }

@@ -22,8 +22,9 @@ using namespace strata;
 /// Ops of the strata dialect that only exist once memory is decided.
 static bool isCommand(Operation *op) {
   return isa<BufferOp, ViewOp, StepArrayOp, LaunchOp, LaunchRopeTableOp, LaunchProductOp,
-             LaunchGatedProductOp, LaunchHeadAttentionOp, LaunchGroupByExpertOp,
-             LaunchGroupedProductOp, LaunchRouteOp, LaunchSelectOp, LaunchImportRowsOp>(op);
+             LaunchGatedProductOp, LaunchHeadAttentionOp, LaunchPartialScoresOp,
+             LaunchGroupByExpertOp, LaunchGroupedProductOp, LaunchRouteOp, LaunchSelectOp,
+             LaunchImportRowsOp>(op);
 }
 
 /// Ops of the strata dialect that the phase fuse adds.

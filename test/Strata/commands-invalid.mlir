@@ -112,6 +112,45 @@ func.func @head_attention_without_a_kernel(%x: memref<?x2x8xf32>) {
 
 // -----
 
+func.func @partial_scores_without_a_kernel(%x: memref<?x2x8xf32>) {
+  // expected-error @+1 {{(launch_c1) expected a kernel called @kernels::@absent but there is none}}
+  strata.launch_partial_scores @kernels::@absent(%x) heads 2 operands f32 : (memref<?x2x8xf32>)
+  return
+}
+
+// -----
+
+module {
+  module @kernels {
+    func.func @attention(%query: memref<?x2x8xf32>, %begin: index, %end: index) {
+      return
+    }
+  }
+  func.func @scores_without_a_kernel(%x: memref<?x2x8xf32>) {
+    // expected-error @+1 {{(launch_c1) expected a kernel called @kernels::@absent but there is none}}
+    strata.launch_head_attention scores @kernels::@absent(%x) @kernels::@attention(%x) heads 2 operands f32 : scores (memref<?x2x8xf32>) (memref<?x2x8xf32>)
+    return
+  }
+}
+
+// -----
+
+func.func @scores_without_arguments(%x: memref<?x2x8xf32>) {
+  // expected-error @+1 {{(launch_head_attention_c2) expected kernel and arguments of scores together}}
+  "strata.launch_head_attention"(%x) {kernel = @kernels::@attention, scores_kernel = @kernels::@scores, heads = 2 : i64, operands = f32, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : (memref<?x2x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @partial_scores_with_half_a_product(%x: memref<?x2x8xf32>) {
+  // expected-error @+1 {{(launch_partial_scores_c1) expected input, weight and output of a product together}}
+  "strata.launch_partial_scores"(%x, %x) {kernel = @kernels::@scores, heads = 2 : i64, operands = f32, operandSegmentSizes = array<i32: 1, 1, 0, 0>} : (memref<?x2x8xf32>, memref<?x2x8xf32>) -> ()
+  return
+}
+
+// -----
+
 func.func @experts_with_up_and_no_kernel(%x: memref<?x64xf32>, %w: tensor<4x32x64xf32>, %order: memref<?xi32>, %offsets: memref<5xi32>, %y: memref<?x32xf32>) {
   // expected-error @+1 {{(launch_grouped_product_c1) expected up and a kernel together}}
   strata.launch_grouped_product %x, %w up %w by %order, %offsets into %y gather operands f32 {experts_per_token = 2} : memref<?x64xf32>, tensor<4x32x64xf32> up tensor<4x32x64xf32>, memref<?xi32>, memref<5xi32> into memref<?x32xf32>

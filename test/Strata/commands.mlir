@@ -104,6 +104,12 @@ module {
     strata.launch_head_attention @kernels::@attention(%query, %latent) heads 4 expand %latent, %expand into %y operands f32 : (memref<?x4x8xf32>, memref<?x4x8xf32>) expand memref<?x4x8xf32>, tensor<4x2x8xf32> into memref<?x4x2xf32>
     // CHECK: strata.launch_head_attention absorb %{{.*}}, %{{.*}} into %[[QUERY]] @kernels::@attention(%[[QUERY]], %[[LATENT]]) heads 4 operands f32
     strata.launch_head_attention absorb %x, %absorb into %query @kernels::@attention(%query, %latent) heads 4 operands f32 : absorb memref<?x4x16xf32>, tensor<4x16x8xf32> into memref<?x4x8xf32> (memref<?x4x8xf32>, memref<?x4x8xf32>)
+    // CHECK: strata.launch_partial_scores absorb %{{.*}}, %{{.*}} into %[[QUERY]] @kernels::@attention(%[[QUERY]], %[[LATENT]]) heads 4 operands f32
+    strata.launch_partial_scores absorb %x, %absorb into %query @kernels::@attention(%query, %latent) heads 4 operands f32 : absorb memref<?x4x16xf32>, tensor<4x16x8xf32> into memref<?x4x8xf32> (memref<?x4x8xf32>, memref<?x4x8xf32>)
+    // CHECK: strata.launch_partial_scores @kernels::@attention(%[[QUERY]], %[[LATENT]]) heads 4 operands f32
+    strata.launch_partial_scores @kernels::@attention(%query, %latent) heads 4 operands f32 : (memref<?x4x8xf32>, memref<?x4x8xf32>)
+    // CHECK: strata.launch_head_attention scores @kernels::@attention(%[[LATENT]], %[[QUERY]]) @kernels::@attention(%[[QUERY]], %[[LATENT]]) heads 4 operands f32
+    strata.launch_head_attention scores @kernels::@attention(%latent, %query) @kernels::@attention(%query, %latent) heads 4 operands f32 : scores (memref<?x4x8xf32>, memref<?x4x8xf32>) (memref<?x4x8xf32>, memref<?x4x8xf32>)
     return
   }
 }

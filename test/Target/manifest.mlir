@@ -115,6 +115,10 @@ module attributes {strata.model_type = "test", strata.max_positions = 128 : i64,
     strata.launch_head_attention absorb %narrow, %up into %wide @kernels::@attention_16(%wide, %norm, %latent) heads 3 expand %latent, %up into %narrow operands f32 {strata.layer = 3 : i64} : absorb memref<?x3x8xf32>, tensor<3x8x16xf32> into memref<?x3x16xf32> (memref<?x3x16xf32>, tensor<8xf32>, memref<?x3x16xf32>) expand memref<?x3x16xf32>, tensor<3x8x16xf32> into memref<?x3x8xf32>
     // CHECK: command 15 (attention): HeadAttention 3 heads: attention_16(slot 0, weight 0, slot 11) over 3 x tokens, grain 1; then (slot 11 by 48, 16) x weight 2 to (slot 0 by 24, 8)
     strata.launch_head_attention @kernels::@attention_16(%wide, %norm, %latent) heads 3 expand %latent, %up into %narrow operands f32 : (memref<?x3x16xf32>, tensor<8xf32>, memref<?x3x16xf32>) expand memref<?x3x16xf32>, tensor<3x8x16xf32> into memref<?x3x8xf32>
+    // CHECK: command 16 (attention): PartialScores 3 heads: (slot 0 by 24, 8) x weight 2 transposed to (slot 0 by 48, 16), rows tokens, batch 3, 8 to 16, operands f32; then attention_16(slot 0, weight 0, slot 11) over 3 x tokens, grain 1
+    strata.launch_partial_scores absorb %narrow, %up into %wide @kernels::@attention_16(%wide, %norm, %latent) heads 3 operands f32 : absorb memref<?x3x8xf32>, tensor<3x8x16xf32> into memref<?x3x16xf32> (memref<?x3x16xf32>, tensor<8xf32>, memref<?x3x16xf32>)
+    // CHECK: command 17 (attention): HeadAttention 3 heads: attention_16(slot 11, weight 0, slot 0) over 3 x tokens, grain 1; then attention_16(slot 0, weight 0, slot 11) over 3 x tokens, grain 1
+    strata.launch_head_attention scores @kernels::@attention_16(%latent, %norm, %wide) @kernels::@attention_16(%wide, %norm, %latent) heads 3 operands f32 : scores (memref<?x3x16xf32>, tensor<8xf32>, memref<?x3x16xf32>) (memref<?x3x16xf32>, tensor<8xf32>, memref<?x3x16xf32>)
     // CHECK: logits: slot 2 by 16
     return %logits : memref<?x16xf32>
   }
