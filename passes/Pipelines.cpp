@@ -113,7 +113,7 @@ static void buildPlace(OpPassManager &manager, const PipelineOptions &options) {
     // Formats first: they say how large a record is.
     buildFormats(manager, options);
     PlaceOptions place;
-    place.machine = placement.machine;
+    place.machineName = placement.machine;
     place.nearBytes = placement.nearBytes;
     place.context = placement.context;
     place.batch = placement.batch;

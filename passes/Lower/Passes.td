@@ -13,7 +13,7 @@ def SetFormats : Pass<"strata-set-formats", "::mlir::ModuleOp"> {
     Before: `!strata.cache<key 128xf32, page = 64>`.
     After (`cache=bf16 page-size=32`): `!strata.cache<key 128xbf16, page = 32>`.
     Requires: a module of the phase share.
-    Does not: change ops; what bf16 rounds is written by `strata-lower-to-commands`.
+    Does not: change ops; what bf16 rounds is written by `strata-lower-to-commands`. A module that is placed on a machine keeps what it has.
   }];
   let options = [
     Option<"compute", "compute", "std::string", "\"f32\"", "What products, scores and attention round their operands to: f32 or bf16">,

@@ -18,6 +18,9 @@ struct SetFormats : strata::impl::SetFormatsBase<SetFormats> {
   using SetFormatsBase::SetFormatsBase;
 
   void runOnOperation() override {
+    // Strides and slots were chosen for the formats that it has.
+    if (getOperation()->hasAttr("tier.machine"))
+      return;
     Type computeType = getFormat("compute", compute), cacheType = getFormat("cache", cache);
     if (!computeType || !cacheType)
       return signalPassFailure();

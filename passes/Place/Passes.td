@@ -28,7 +28,7 @@ def Place : Pass<"strata-place", "::mlir::ModuleOp"> {
     faster link would save; cuts between layers that a pipeline can be divided at.
   }];
   let options = [
-    Option<"machine", "machine", "std::string", "\"\"", "A shipped machine's name or a file">,
+    Option<"machineName", "machine", "std::string", "\"\"", "A shipped machine's name or a file">,
     Option<"nearBytes", "near-bytes", "uint64_t", "0", "Bytes of the near tier; 0: what the machine has">,
     Option<"context", "context", "int64_t", "0", "Positions of a sequence; 0: the model's">,
     Option<"batch", "batch", "int64_t", "1", "Sequences">,

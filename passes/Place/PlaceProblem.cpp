@@ -1,10 +1,9 @@
 //===- PlaceProblem.cpp - The planner's problem, from a step --------------===//
 #include "strata/passes/Place/PlaceProblem.h"
 
-#include "strata/dialects/Strata/ModelAttributes.h"
 #include "strata/dialects/Strata/StoredBytes.h"
+#include "strata/passes/Place/PredictedTimes.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -26,31 +25,6 @@ static double getDegree(const StepWeight &weight, const MachinePartition &partit
                               [](OpOperand *use) { return isa<ExpertOutputsOp>(use->getOwner()); });
   int64_t degree = isStack ? std::max(partition.expert, partition.tensor) : partition.tensor;
   return double(degree) * double(partition.pipeline);
-}
-
-static double getPeakFlops(const Machine &machine, ModuleOp module) {
-  auto compute = module->getAttrOfType<TypeAttr>(kComputeAttr);
-  return compute && compute.getValue().isBF16() ? machine.bf16Flops : machine.f32Flops;
-}
-
-/// Predicted seconds of one op of the step's block, without transfers.
-static double predictSeconds(Operation &op, const Machine &machine, double peakFlops,
-                             const StepSizes &sizes) {
-  auto costly = dyn_cast<CostOpInterface>(op);
-  if (!costly)
-    return 0;
-  Cost cost = costly.getCost(sizes);
-  double degree = double(machine.partition.tensor);
-  double flops = (cost.flops + cost.elementwiseFlops) / degree;
-  // Caches and activations are whole on each device.
-  double bytes = cost.weightBytes / degree + cost.cacheBytesRead + cost.cacheBytesWritten +
-                 cost.activationBytesRead + cost.activationBytesWritten;
-  double seconds = 0;
-  if (peakFlops > 0)
-    seconds = flops / peakFlops;
-  if (machine.tiers.front().bandwidth > 0)
-    seconds = std::max(seconds, bytes / machine.tiers.front().bandwidth);
-  return seconds / machine.efficiency + machine.launchSeconds;
 }
 
 static plan::BufferClass getClass(const StepCache &cache) {
@@ -89,14 +63,11 @@ plan::Problem strata::makeProblem(const StepModel &model, const Machine &machine
   problem.batch = problem.tokens = sizes.batch;
   problem.capacity = capacity;
 
-  StepSizes step;
-  step.tokens = step.wanted = double(sizes.batch);
-  step.visible = double(sizes.context);
-  double peakFlops = getPeakFlops(machine, model.step->getParentOfType<ModuleOp>());
+  PredictedTimes times(model.getStep()->getParentOfType<ModuleOp>(), machine, sizes);
   DenseMap<Operation *, int64_t> numbers;
-  for (Operation &op : model.step.getBody().front()) {
+  for (Operation &op : model.getStep().getBody().front()) {
     numbers[&op] = int64_t(numbers.size());
-    problem.commandSeconds.push_back(predictSeconds(op, machine, peakFlops, step));
+    problem.commandSeconds.push_back(times.getSeconds(&op));
     problem.commandLayer.push_back(int(getLayer(&op)));
   }
   int64_t last = std::max<int64_t>(int64_t(numbers.size()) - 1, 0);

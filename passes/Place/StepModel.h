@@ -24,6 +24,7 @@ struct StepCache {
   CacheType type = {};
   std::string name = {};
   CacheAccess access = CacheAccess::Fixed;
+  AppendOp getAppend() const { return append; }
   AppendOp append = {};                              ///< null: none
   llvm::SmallVector<mlir::Operation *> readers = {}; ///< attention and select ops, in order
   mlir::Operation *first = nullptr, *last = nullptr; ///< ops of the step's block that touch it
@@ -55,6 +56,9 @@ struct StepModel {
   std::vector<StepCache> caches;
   std::vector<StepWeight> weights;
   std::vector<StepGroup> groups;
+
+  /// Ops are handles: a copy may be changed.
+  mlir::func::FuncOp getStep() const { return step; }
 
   explicit StepModel(mlir::func::FuncOp step);
 };

@@ -207,6 +207,10 @@ std::optional<CommandLine> strata::parseCommandLine(int argc, char **argv) {
   }
   result.splitAttention = flags.splitAttention;
   result.pageSize = flags.pageSize;
+  for (const cl::Option *option : {static_cast<const cl::Option *>(&flags.compute),
+                                   static_cast<const cl::Option *>(&flags.cache),
+                                   static_cast<const cl::Option *>(&flags.pageSize)})
+    result.hasFormats |= option->getNumOccurrences() > 0;
   result.schedule = flags.schedule;
   result.allowed.assign(flags.allowed.begin(), flags.allowed.end());
   result.importRows = flags.importRows;

@@ -20,6 +20,7 @@ struct CommandLine {
   Phase from = Phase::Input, to = Phase::Emit;
   std::optional<NumberFormat> compute = {}, cache = {}; ///< nothing: by the weights
   int64_t pageSize = 64;
+  bool hasFormats = false; ///< any of the three was given
   std::string schedule = "declared";
   std::vector<Approximation> allowed = {};
   bool importRows = false, exportRows = false;

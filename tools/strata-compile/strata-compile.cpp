@@ -68,6 +68,11 @@ static LogicalResult compile(const CommandLine &commandLine) {
   if (!module)
     return failure();
 
+  if (commandLine.hasFormats && (*module)->hasAttr("tier.machine")) {
+    llvm::WithColor::error() << "--compute, --cache and --page-size: the module is placed for "
+                                "formats of its own\n";
+    return failure();
+  }
   if (failed(showRemarks(context, commandLine.remarks)))
     return failure();
 

@@ -1,0 +1,174 @@
+//===- TierGroups.cpp - Hot sets of layers that share rows ----------------===//
+#include "strata/passes/Place/SplitAttention.h"
+#include "strata/passes/Place/TierWriter.h"
+
+#include "strata/dialects/Strata/ModelAttributes.h"
+
+using namespace mlir;
+using namespace strata;
+
+/// Adds the tables of groups and the hot sets of caches to the arguments, behind the caches. Their
+/// last values are added to the results when all are known (finishSignature).
+void TierWriter::addArguments() {
+  MLIRContext *context = step.getContext();
+  unsigned argument = 1 + unsigned(model.caches.size());
+  auto insert = [&](Type type, const Twine &name, IntegerAttr of) {
+    NamedAttrList attributes;
+    attributes.set(kCacheNameAttr, builder.getStringAttr(name));
+    if (of)
+      attributes.set("tier.of", of);
+    bool isInserted = succeeded(step.insertArgument(
+        argument, type, attributes.getDictionary(context), step.getLoc()));
+    assert(isInserted);
+    (void)isInserted;
+    return Value(step.getArgument(argument++));
+  };
+  auto pages = [&](const StepGroup &group) {
+    return builder.getStringAttr(model.caches[group.caches.front()].name);
+  };
+  tables.resize(model.groups.size());
+  for (auto [number, group] : llvm::enumerate(model.groups))
+    if (int64_t slots = decisions.slotsOfGroup[number])
+      tables[number] = insert(tier::TableType::get(context, slots, pages(group)),
+                              "table of " + group.name, {});
+  for (auto [number, group] : llvm::enumerate(model.groups))
+    if (int64_t slots = decisions.slotsOfGroup[number])
+      for (unsigned cache : group.caches)
+        hotSets[cache] = insert(
+            tier::HotSetType::get(context, farSpace, model.caches[cache].type, slots),
+            "hot set of " + model.caches[cache].name,
+            builder.getI64IntegerAttr(model.caches[cache].argument));
+}
+
+/// The kernel of heads that an attention stands in; it gets one if it has none.
+KernelOp TierWriter::wrapAttention(AttentionOp attention) {
+  if (auto kernel = dyn_cast<KernelOp>(attention->getParentOp()))
+    return kernel;
+  OpBuilder before(attention);
+  auto kernel = KernelOp::create(before, attention.getLoc(), TypeRange{attention.getType()},
+                                 KernelKind::Heads);
+  if (Attribute layer = attention->getDiscardableAttr(kLayerAttr))
+    kernel->setDiscardableAttr(kLayerAttr, layer);
+  attention.getResult().replaceAllUsesWith(kernel.getResult(0));
+  Block &body = kernel.getBody().emplaceBlock();
+  attention->moveBefore(&body, body.end());
+  before.setInsertionPointToEnd(&body);
+  YieldOp::create(before, attention.getLoc(), attention.getResult());
+  return kernel;
+}
+
+/// The attention reads records of a hot set instead of rows of a cache.
+void TierWriter::attendToSlots(AttentionOp attention, Value view, Value slots) {
+  attention.getCachesMutable().assign(view);
+  attention.getRowsMutable().assign(slots);
+  attention.setSelectorsAttr(builder.getArrayAttr(
+      SelectorAttr::get(step.getContext(), SelectorKind::Records, /*count=*/0)));
+}
+
+void TierWriter::writeGroup(unsigned number) {
+  const StepGroup &group = model.groups[number];
+  Value batch = step.getArgument(0), ownRecords = getOwnRecords();
+  bool isImported = isa<BlockArgument>(group.rows);
+  builder.setInsertionPointAfterValue(isImported ? ownRecords : group.rows);
+  Location location = group.rows.getLoc();
+  Type rows = group.rows.getType();
+  MLIRContext *context = step.getContext();
+  auto table = cast<tier::TableType>(tables[number].getType());
+  auto planType = tier::PlanType::get(context, table.getSlots(), table.getPages());
+  Value records = RecordsOp::create(builder, location, rows, group.rows, batch,
+                                    model.caches[group.caches.front()].type.getPageSize());
+  auto resolve = tier::ResolveOp::create(builder, location, table, planType, records,
+                                         tables[number], ownRecords, group.k);
+  tables[number] = resolve.getNextTable();
+  Value plan = resolve.getPlan();
+  Value slots = tier::SlotsOp::create(builder, location, rows, plan);
+  Value hits, misses;
+  if (!isImported) {
+    auto split = tier::SplitOp::create(builder, location, rows, rows, plan);
+    hits = split.getHits();
+    misses = split.getMisses();
+  }
+  // All gathers start here, in the order in which they are needed.
+  SmallVector<Value> pending;
+  const plan::RowGroup &planned = problem.groups[number];
+  double share = planned.misses.at(double(table.getSlots()) / double(group.k));
+  for (unsigned member : group.caches) {
+    const StepCache &cache = model.caches[member];
+    MovedCache &entry = moved[member];
+    Value home = step.getArgument(cache.argument);
+    bool isAppended = entry.appendPlace->isBeforeInBlock(resolve);
+    auto gather = tier::GatherOp::create(
+        builder, cache.readers.front()->getLoc(),
+        tier::PendingType::get(context, hotSets[member].getType()), home, hotSets[member], plan,
+        isAppended ? entry.appended : entry.stage, getEngine(index.ofCache(member)));
+    annotate(gather, share * double(problem.tokens * group.k * cache.type.getRecordBytes()));
+    pending.push_back(gather.getPending());
+  }
+  for (auto [place, member] : llvm::enumerate(group.caches)) {
+    AttentionOp attention = cast<AttentionOp>(model.caches[member].readers.front());
+    KernelOp kernel = wrapAttention(attention);
+    bool isLeader = place == 0 && !isImported;
+    Value known = isLeader ? writeHits(kernel, attention, hotSets[member], plan, hits) : Value();
+    builder.setInsertionPoint(kernel);
+    hotSets[member] = tier::WaitOp::create(builder, attention.getLoc(), pending[place]);
+    Value view = tier::ViewOp::create(builder, attention.getLoc(), model.caches[member].type,
+                                      hotSets[member], plan);
+    attendToSlots(attention, view, slots);
+    if (isLeader)
+      writeMisses(attention, view, misses, known);
+  }
+}
+
+/// The scores of the records that are there already, under the transfer of the others: a kernel of
+/// what stands in front of the attention, and the scores.
+Value TierWriter::writeHits(KernelOp kernel, AttentionOp attention, Value hotSet, Value plan,
+                            Value hits) {
+  Location location = attention.getLoc();
+  builder.setInsertionPoint(kernel);
+  Value present = tier::PresentOp::create(
+      builder, location, cast<CacheType>(attention.getCaches().front().getType()), hotSet, plan);
+  SmallVector<Operation *> front;
+  for (Operation &op : kernel.getBody().front()) {
+    if (&op == attention)
+      break;
+    front.push_back(&op);
+  }
+  SmallVector<Value> yielded;
+  for (Operation *op : front)
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(),
+                       [&](Operation *user) { return !llvm::is_contained(front, user); }))
+        yielded.push_back(result);
+  Type scoresType = RankedTensorType::get(
+      {ShapedType::kDynamic, attention.getQuery().getType().getDimSize(1),
+       cast<ShapedType>(hits.getType()).getDimSize(1)},
+      builder.getF32Type());
+  SmallVector<Type> types(ValueRange(yielded).getTypes());
+  types.push_back(scoresType);
+  auto first = KernelOp::create(builder, location, types, KernelKind::Heads);
+  if (Attribute layer = kernel->getDiscardableAttr(kLayerAttr))
+    first->setDiscardableAttr(kLayerAttr, layer);
+  Block &body = first.getBody().emplaceBlock();
+  for (Operation *op : front)
+    op->moveBefore(&body, body.end());
+  OpBuilder inside = OpBuilder::atBlockEnd(&body);
+  Value scores = AttentionScoresOp::create(inside, location, scoresType, attention.getQuery(),
+                                           present, hits, step.getArgument(0), Value(),
+                                           attention.getScaleAttr());
+  for (auto [value, result] : llvm::zip(yielded, first.getResults()))
+    value.replaceUsesWithIf(result, [&](OpOperand &use) {
+      return use.getOwner()->getParentOp() != first.getOperation();
+    });
+  yielded.push_back(scores);
+  YieldOp::create(inside, location, yielded);
+  return first.getResults().back();
+}
+
+/// The others' scores when they have come; then softmax and values in the order of the rows.
+void TierWriter::writeMisses(AttentionOp attention, Value view, Value misses, Value known) {
+  OpBuilder before(attention);
+  Value scores = AttentionScoresOp::create(before, attention.getLoc(), known.getType(),
+                                           attention.getQuery(), view, misses,
+                                           step.getArgument(0), known, attention.getScaleAttr());
+  attention.getScoresMutable().assign(scores);
+}
