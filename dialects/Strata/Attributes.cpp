@@ -65,7 +65,7 @@ FailureOr<SelectorAttr> SelectorAttr::parseBody(AsmParser &parser) {
     return failure();
   std::optional<SelectorKind> kind = symbolizeSelectorKind(keyword);
   if (!kind)
-    return parser.emitError(location, "expected all, window, first or rows but got ") << keyword;
+    return parser.emitError(location, "expected all, window, first, rows or records but got ") << keyword;
   int64_t count = 0;
   if (*kind == SelectorKind::Window || *kind == SelectorKind::First)
     if (parser.parseInteger(count))

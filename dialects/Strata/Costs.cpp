@@ -196,11 +196,48 @@ Cost SelectOp::getCost(const StepSizes &sizes) {
   return cost;
 }
 
+/// Of keys and values of `width` elements in all, of `k` listed records.
+static Cost listedCost(Value query, CacheType cache, Value records, double width, Value result,
+                       const StepSizes &sizes) {
+  Cost cost = denseCost({query}, {}, {result}, sizes);
+  double heads = double(cast<ShapedType>(query.getType()).getDimSize(1));
+  double count = sizes.visibleUpTo(double(cast<ShapedType>(records.getType()).getDimSize(1)));
+  cost.activationBytesRead += 4 * elements(records, sizes.tokens);
+  cost.flops += 2 * sizes.tokens * heads * count * width;
+  cost.cacheBytesRead += sizes.tokens * count * getRecordBytes(cache, sizes.caches);
+  return cost;
+}
+
+/// What is scored first and what is added later are all rows together: the first counts them.
+Cost AttentionScoresOp::getCost(const StepSizes &sizes) {
+  if (getInto())
+    return Cost();
+  CacheType cache = getCache().getType();
+  return listedCost(getQuery(), cache, getRecords(), double(cache.getKeyWidth()), getResult(),
+                    sizes);
+}
+
+/// As with scores: the attention that goes on counts its other sources alone.
+Cost PartialAttentionOp::getCost(const StepSizes &sizes) {
+  CacheType cache = getCache().getType();
+  return listedCost(getQuery(), cache, getRecords(),
+                    double(cache.getKeyWidth() + cache.getValueWidth()), getResult(), sizes);
+}
+
+CostKind AttentionScoresOp::getCostKind() { return CostKind::Attention; }
+CostKind PartialAttentionOp::getCostKind() { return CostKind::Attention; }
+
 Cost AttentionOp::getCost(const StepSizes &sizes) {
   Cost cost = denseCost({getQuery()}, {}, {getResult()}, sizes);
+  if (getScores())
+    cost.activationBytesRead += 4 * elements(getScores(), sizes.tokens);
+  if (getPartial())
+    cost.activationBytesRead += 4 * elements(getPartial(), sizes.tokens);
   double heads = double(getQuery().getType().getDimSize(1));
   for (const Source &source : getSources()) {
     auto cache = cast<CacheType>(source.cache.getType());
+    if (source.rows && getPartial())
+      continue;
     double records = sizes.visible;
     if (source.rows) {
       records = sizes.visibleUpTo(double(cast<ShapedType>(source.rows.getType()).getDimSize(1)));
@@ -208,8 +245,9 @@ Cost AttentionOp::getCost(const StepSizes &sizes) {
     } else if (source.selector.getKind() != SelectorKind::All) {
       records = sizes.visibleUpTo(double(source.selector.getCount()));
     }
-    cost.flops +=
-        2 * sizes.tokens * heads * records * double(cache.getKeyWidth() + cache.getValueWidth());
+    bool isScored = source.rows && getScores();
+    cost.flops += 2 * sizes.tokens * heads * records *
+                  double((isScored ? 0 : cache.getKeyWidth()) + cache.getValueWidth());
     cost.cacheBytesRead += sizes.tokens * records * getRecordBytes(cache, sizes.caches);
   }
   return cost;

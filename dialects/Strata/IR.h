@@ -22,6 +22,12 @@
 #define GET_TYPEDEF_CLASSES
 #include "strata/dialects/Strata/StrataTypes.h.inc"
 
+namespace strata {
+/// What strata.partial_attention leaves behind the sum of values: the greatest score, and
+/// Σ e^(score − greatest).
+constexpr int64_t kPartialNumbers = 2;
+} // namespace strata
+
 #define GET_OP_CLASSES
 #include "strata/dialects/Strata/StrataOps.h.inc"
 

@@ -22,7 +22,7 @@ bool KernelOp::allows(KernelKind kind, Operation *op) {
   case KernelKind::Products:
     return isa<LinearOp, arith::AddFOp>(op);
   case KernelKind::Heads:
-    return isa<HeadLinearOp, AttentionOp>(op);
+    return isa<HeadLinearOp, AttentionOp, AttentionScoresOp, PartialAttentionOp>(op);
   }
   llvm_unreachable("a kind without ops");
 }

@@ -12,20 +12,20 @@ SmallVector<AttentionOp::Source> AttentionOp::getSources() {
   auto rows = getRows().begin();
   for (auto [cache, attribute] : llvm::zip(getCaches(), getSelectors())) {
     auto selector = cast<SelectorAttr>(attribute);
-    bool takesRows = selector.getKind() == SelectorKind::Rows;
-    sources.push_back({cache, selector, takesRows ? *rows++ : Value()});
+    sources.push_back({cache, selector, selector.isListed() ? *rows++ : Value()});
   }
   return sources;
 }
 
-/// query `over` `(` cache selector [rows] (`,` …)* `)` `[` batch `]` [`sinks` sinks] attributes `:`
-/// `(` types `)` `->` type
+/// query `over` `(` cache selector [rows] (`,` …)* `)` `[` batch `]` [`sinks` sinks]
+/// [`with` `scores` scores] [`after` partial] attributes `:` `(` types `)` `->` type
 ///
-/// The types are those of the query, then of each source's cache and rows, then of the sinks.
+/// The types are those of the query, then of each source's cache and rows, then of sinks, scores
+/// and partial.
 ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   using Operand = OpAsmParser::UnresolvedOperand;
   Operand query, batch;
-  SmallVector<Operand> caches, rows, sinks;
+  SmallVector<Operand> caches, rows, sinks, scores, partial;
   SmallVector<Attribute> selectors;
   auto parseSource = [&]() -> ParseResult {
     if (parser.parseOperand(caches.emplace_back()))
@@ -34,8 +34,7 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
     if (failed(selector))
       return failure();
     selectors.push_back(*selector);
-    return selector->getKind() == SelectorKind::Rows ? parser.parseOperand(rows.emplace_back())
-                                                     : ParseResult(success());
+    return selector->isListed() ? parser.parseOperand(rows.emplace_back()) : ParseResult(success());
   };
   if (parser.parseOperand(query) || parser.parseKeyword("over") ||
       parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, parseSource) ||
@@ -43,35 +42,46 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
     return failure();
   if (succeeded(parser.parseOptionalKeyword("sinks")) && parser.parseOperand(sinks.emplace_back()))
     return failure();
+  if (succeeded(parser.parseOptionalKeyword("with")) &&
+      (parser.parseKeyword("scores") || parser.parseOperand(scores.emplace_back())))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("after")) &&
+      parser.parseOperand(partial.emplace_back()))
+    return failure();
   FunctionType type;
   SMLoc location = parser.getCurrentLocation();
   if (parser.parseOptionalAttrDict(state.attributes) || parser.parseColon() ||
       parser.parseType(type))
     return failure();
-  if (type.getNumInputs() != 1 + caches.size() + rows.size() + sinks.size() ||
+  if (type.getNumInputs() !=
+          1 + caches.size() + rows.size() + sinks.size() + scores.size() + partial.size() ||
       type.getNumResults() != 1)
-    return parser.emitError(
-        location, "expected the types of the query, of each cache and its rows, and of the sinks");
+    return parser.emitError(location, "expected the types of the query, of each cache and its "
+                                      "rows, and of sinks, scores and the part before");
 
   unsigned next = 0;
-  SmallVector<Type> cacheTypes, rowTypes, sinkTypes;
+  SmallVector<Type> cacheTypes, rowTypes;
   Type queryType = type.getInput(next++);
   for (Attribute selector : selectors) {
     cacheTypes.push_back(type.getInput(next++));
-    if (cast<SelectorAttr>(selector).getKind() == SelectorKind::Rows)
+    if (cast<SelectorAttr>(selector).isListed())
       rowTypes.push_back(type.getInput(next++));
   }
-  if (!sinks.empty())
-    sinkTypes.push_back(type.getInput(next++));
+  auto resolveLast = [&](ArrayRef<Operand> operands) -> ParseResult {
+    return operands.empty()
+               ? ParseResult(success())
+               : parser.resolveOperand(operands.front(), type.getInput(next++), state.operands);
+  };
   if (parser.resolveOperand(query, queryType, state.operands) ||
       parser.resolveOperands(caches, cacheTypes, location, state.operands) ||
-      parser.resolveOperands(rows, rowTypes, location, state.operands) ||
-      parser.resolveOperands(sinks, sinkTypes, location, state.operands) ||
-      parser.resolveOperand(batch, BatchType::get(parser.getContext()), state.operands))
+      parser.resolveOperands(rows, rowTypes, location, state.operands) || resolveLast(sinks) ||
+      parser.resolveOperand(batch, BatchType::get(parser.getContext()), state.operands) ||
+      resolveLast(scores) || resolveLast(partial))
     return failure();
   Properties &properties = state.getOrAddProperties<Properties>();
   properties.selectors = parser.getBuilder().getArrayAttr(selectors);
-  properties.operandSegmentSizes = {1, int(caches.size()), int(rows.size()), int(sinks.size()), 1};
+  properties.operandSegmentSizes = {1, int(caches.size()), int(rows.size()),   int(sinks.size()),
+                                    1, int(scores.size()), int(partial.size())};
   state.addTypes(type.getResults());
   return success();
 }
@@ -93,6 +103,14 @@ void AttentionOp::print(OpAsmPrinter &printer) {
     printer << " sinks " << getSinks();
     types.push_back(getSinks().getType());
   }
+  if (getScores()) {
+    printer << " with scores " << getScores();
+    types.push_back(getScores().getType());
+  }
+  if (getPartial()) {
+    printer << " after " << getPartial();
+    types.push_back(getPartial().getType());
+  }
   printer.printOptionalAttrDict((*this)->getAttrs(), {"selectors", "operandSegmentSizes"});
   printer << " : ";
   printer.printFunctionalType(types, (*this)->getResultTypes());
@@ -105,12 +123,12 @@ LogicalResult AttentionOp::verify() {
            << getSelectors().size() << " for " << getCaches().size();
   size_t rowSelectors = llvm::count_if(getSelectors(), [](Attribute attribute) {
     auto selector = dyn_cast<SelectorAttr>(attribute);
-    return selector && selector.getKind() == SelectorKind::Rows;
+    return selector && selector.isListed();
   });
   if (!llvm::all_of(getSelectors(), llvm::IsaPred<SelectorAttr>) ||
       rowSelectors != getRows().size())
     return emitOpError() << "(attention_c2) expected an index tensor for each of " << rowSelectors
-                         << " rows selectors but got " << getRows().size();
+                         << " listed selectors but got " << getRows().size();
 
   auto query = cast<ShapedType>(getQuery().getType()),
        result = cast<ShapedType>(getResult().getType());
@@ -132,7 +150,7 @@ LogicalResult AttentionOp::verify() {
       return emitOpError() << "(attention_c4) expected key heads that divide " << heads
                            << " heads but got " << cache.getKeyHeads();
     if (source.rows && !withRows.insert(source.cache).second)
-      return emitOpError() << "(attention_c6) expected at most one rows source for each cache";
+      return emitOpError() << "(attention_c6) expected at most one listed source for each cache";
   }
   if (getSinks() && cast<ShapedType>(getSinks().getType()).getDimSize(0) != heads)
     return emitOpError() << "(attention_c5) expected " << heads << " sinks but got "
@@ -140,6 +158,34 @@ LogicalResult AttentionOp::verify() {
   if (result.getDimSize(1) != heads)
     return emitOpError() << "(attention_c7) expected a result with " << heads << " heads but got "
                          << result.getDimSize(1);
+  return verifyKnown();
+}
+
+bool AttentionOp::isPlaced() {
+  return getScores() || getPartial() || llvm::any_of(getSources(), [](const Source &source) {
+           return source.selector.getKind() == SelectorKind::Records;
+         });
+}
+
+LogicalResult AttentionOp::verifyKnown() {
+  int64_t heads = getQuery().getType().getDimSize(1);
+  if (getScores()) {
+    auto scores = cast<RankedTensorType>(getScores().getType());
+    int64_t listed =
+        getRows().size() == 1 ? cast<ShapedType>(getRows().front().getType()).getDimSize(1) : -1;
+    if (scores.getDimSize(1) != heads || scores.getDimSize(2) != listed)
+      return emitOpError() << "(attention_c8) expected scores of each head and each of the rows of "
+                              "one listed source but got "
+                           << scores;
+  }
+  if (getPartial()) {
+    auto partial = cast<RankedTensorType>(getPartial().getType());
+    int64_t width = cast<ShapedType>(getResult().getType()).getDimSize(2) + kPartialNumbers;
+    if (partial.getDimSize(1) != heads || partial.getDimSize(2) != width || getScores() ||
+        getSinks())
+      return emitOpError() << "(attention_c9) expected neither scores nor sinks after a part of "
+                           << heads << " heads of " << width << " elements but got " << partial;
+  }
   return success();
 }
 
@@ -153,7 +199,7 @@ LogicalResult AttentionOp::canonicalize(AttentionOp op, PatternRewriter &rewrite
     SelectorKind kind = a.selector.getKind();
     if (kind == SelectorKind::All)
       return true;
-    return kind == b.selector.getKind() && kind != SelectorKind::Rows &&
+    return kind == b.selector.getKind() && !a.selector.isListed() &&
            a.selector.getCount() >= b.selector.getCount();
   };
   for (auto [i, source] : llvm::enumerate(sources)) {
@@ -174,8 +220,58 @@ LogicalResult AttentionOp::canonicalize(AttentionOp op, PatternRewriter &rewrite
     if (source.rows)
       rows.push_back(source.rows);
   }
-  rewriter.replaceOpWithNewOp<AttentionOp>(op, op.getType(), op.getQuery(), caches, rows,
-                                           op.getSinks(), op.getBatch(),
-                                           rewriter.getArrayAttr(selectors), op.getScaleAttr());
+  rewriter.replaceOpWithNewOp<AttentionOp>(
+      op, op.getType(), op.getQuery(), caches, rows, op.getSinks(), op.getBatch(),
+      rewriter.getArrayAttr(selectors), op.getScaleAttr(), op.getScores(), op.getPartial());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Attention in steps
+//===----------------------------------------------------------------------===//
+
+/// Does the cache have keys for the query? `constraint` names the rule.
+static LogicalResult verifyKeys(Operation *op, CacheType cache, RankedTensorType query,
+                                StringRef constraint) {
+  if (cache.getKeyWidth() == query.getDimSize(2) && query.getDimSize(1) % cache.getKeyHeads() == 0)
+    return success();
+  return op->emitOpError() << "(" << constraint << ") expected keys of " << query.getDimSize(2)
+                           << " elements and key heads that divide " << query.getDimSize(1)
+                           << " heads but got " << cache;
+}
+
+/// Is the type [tokens, heads, width]?
+static bool hasHeads(RankedTensorType type, int64_t heads, int64_t width) {
+  return type.getDimSize(1) == heads && type.getDimSize(2) == width;
+}
+
+LogicalResult AttentionScoresOp::verify() {
+  RankedTensorType query = getQuery().getType(), result = getResult().getType();
+  if (failed(verifyKeys(*this, getCache().getType(), query, "attention_scores_c1")))
+    return failure();
+  int64_t k = getRecords().getType().getDimSize(1);
+  if (!hasHeads(result, query.getDimSize(1), k) || (getInto() && getInto().getType() != result)) {
+    InFlightDiagnostic diagnostic = emitOpError() << "(attention_scores_c2) expected scores of "
+                                                  << query.getDimSize(1) << " heads and " << k
+                                                  << " records but got " << result;
+    if (getInto())
+      diagnostic << " into " << getInto().getType();
+    return diagnostic;
+  }
+  return success();
+}
+
+LogicalResult PartialAttentionOp::verify() {
+  RankedTensorType query = getQuery().getType(), result = getResult().getType();
+  CacheType cache = getCache().getType();
+  if (failed(verifyKeys(*this, cache, query, "partial_attention_c1")))
+    return failure();
+  int64_t heads = query.getDimSize(1), width = cache.getValueWidth() + kPartialNumbers;
+  if (!hasHeads(result, heads, width))
+    return emitOpError() << "(partial_attention_c2) expected " << heads << " heads of " << width
+                         << " elements but got " << result;
+  if (getSinks() && cast<ShapedType>(getSinks().getType()).getDimSize(0) != heads)
+    return emitOpError() << "(partial_attention_c3) expected " << heads << " sinks but got "
+                         << getSinks().getType();
   return success();
 }

@@ -28,7 +28,7 @@ def Strata_FieldRole : Strata_Enum<"FieldRole", "what attention uses a cache fie
 
 def Strata_SelectorKind : Strata_Enum<"SelectorKind", "which visible records of a cache a token attends to", [
   I32EnumAttrCase<"All", 0, "all">, I32EnumAttrCase<"Window", 1, "window">, I32EnumAttrCase<"First", 2, "first">,
-  I32EnumAttrCase<"Rows", 3, "rows">]>;
+  I32EnumAttrCase<"Rows", 3, "rows">, I32EnumAttrCase<"Records", 4, "records">]>;
 
 def Strata_Scoring : Strata_Enum<"Scoring", "how router logits become scores", [
   I32EnumAttrCase<"Sigmoid", 0, "sigmoid">, I32EnumAttrCase<"Softmax", 1, "softmax">]>;
@@ -123,13 +123,16 @@ def Strata_SelectorAttr : Strata_Attr<"Selector", "selector"> {
   let summary = "which visible records of a cache a token attends to";
   let description = [{
     `all`: every visible record. `window n`: the last n visible ones, the token's own included. `first n`: positions 0 … n − 1.
-    `rows`: the positions listed for the token by an index tensor.
+    `rows`: the positions listed for the token by an index tensor. `records`: the records listed by their own numbers in the cache, whatever
+    sequence they belong to.
   }];
   let parameters = (ins EnumParameter<Strata_SelectorKind>:$kind, "int64_t":$count);
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
     static ::mlir::FailureOr<SelectorAttr> parseBody(::mlir::AsmParser &parser);
     void printBody(::mlir::AsmPrinter &printer) const;
+    /// Whether an index tensor lists what is selected.
+    bool isListed() const { return getKind() == SelectorKind::Rows || getKind() == SelectorKind::Records; }
   }];
 }
 

@@ -479,19 +479,25 @@ def Strata_AttentionOp : Strata_CacheComputeOp<"attention", [AttrSizedOperandSeg
   let summary = "attend to the union of several key sources";
   let description = [{
     One softmax over the keys of all sources. A source is a cache and a selector: `all`, `window(n)`, `first(n)`, or `rows(%r)`,
-    of the records that the token sees. A record chosen by several sources of the same cache counts once. For each head the
+    of the records that the token sees; or `records(%r)`, of the cache itself by number, in the order listed. A record chosen by several sources of
+    the same cache counts once. For each head the
     score of a record is `scale · query · key`, the key being the record's key fields in order; head h uses key head
     h div (heads / key heads), values likewise. With `sinks` the denominator has one more term, e^sink of the head, without a value.
-    A token without any key gets 0. Rows of −1 are no keys.
+    A token without any key gets 0. Rows and records of −1 are no keys.
+
+    What attention_scores and partial_attention computed before need not be computed again: `with scores` gives the scores of the listed keys,
+    `after` the state of an attention to other keys, from which this one goes on. Scores change no bit of the result; another order of keys does.
 
     Constraints:
     - (attention_c1) there is at least one source, and one selector for each.
-    - (attention_c2) a `rows` selector has an index tensor of its own; `window` and `first` count at least 1.
+    - (attention_c2) a `rows` or `records` selector has an index tensor of its own; `window` and `first` count at least 1.
     - (attention_c3) each cache's key is as wide as the query, its value as wide as the result.
     - (attention_c4) the key heads divide the query's heads; fields have the same number of heads.
     - (attention_c5) sinks has one element for each head.
-    - (attention_c6) no cache has two `rows` sources.
+    - (attention_c6) no cache has two sources of listed rows or records.
     - (attention_c7) query and result have the same number of heads.
+    - (attention_c8) scores are [tokens, heads, k] of the one listed source.
+    - (attention_c9) what it goes on from is [tokens, heads, value width + 2], and then it has neither scores nor sinks (they count once).
 
     ```mlir
     func.func @attend(%q: tensor<?x4x40xf32>, %kv: !strata.cache<key_value 32xf32, key 8xf32, page = 64, rope = interleaved>,
@@ -506,20 +512,97 @@ def Strata_AttentionOp : Strata_CacheComputeOp<"attention", [AttrSizedOperandSeg
     ```
   }];
   let arguments = (ins Strata_HeadMatrix:$query, Variadic<Strata_Cache>:$caches, Variadic<Strata_Rows>:$rows,
-                       Optional<Strata_Vector>:$sinks, Strata_Batch:$batch, ArrayAttr:$selectors, F64Attr:$scale);
+                       Optional<Strata_Vector>:$sinks, Strata_Batch:$batch, ArrayAttr:$selectors, F64Attr:$scale,
+                       Optional<Strata_HeadMatrix>:$scores, Optional<Strata_HeadMatrix>:$partial);
   let results = (outs Strata_HeadMatrix:$result);
+  let builders = [
+    OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$query, "::mlir::ValueRange":$caches, "::mlir::ValueRange":$rows,
+                   "::mlir::Value":$sinks, "::mlir::Value":$batch, "::mlir::ArrayAttr":$selectors, "::mlir::FloatAttr":$scale), [{
+      build($_builder, $_state, result, query, caches, rows, sinks, batch, selectors, scale, /*scores=*/{}, /*partial=*/{});
+    }]>,
+  ];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasCanonicalizeMethod = 1;
   let extraClassDeclaration = [{
-    /// One key source: a cache, which of its records, and the index tensor of a `rows` selector.
+    /// One key source: a cache, which of its records, and the index tensor of a listed one.
     struct Source {
       ::mlir::Value cache;
       SelectorAttr selector;
       ::mlir::Value rows;
     };
     ::llvm::SmallVector<Source> getSources();
+    /// Whether it has a form that only placement makes: records by number, or parts computed before.
+    bool isPlaced();
+    /// Checks what was computed before: attention_c8 and attention_c9.
+    ::llvm::LogicalResult verifyKnown();
   }];
+}
+
+def Strata_AttentionScoresOp : Strata_CacheComputeOp<"attention_scores"> {
+  let summary = "score some of the keys that attention will attend to";
+  let description = [{
+    `result[n, h, j] = scale · query[n, h] · key[records[n, j]]`, as `strata.attention` scores a record; where a record is −1 the element is that of
+    `into`, or anything. A score does not depend on where a record lies and on what else is scored: so records that are near can be scored while others
+    are on their way. The result takes the place of `into`, which has no other use.
+
+    Constraints:
+    - (attention_scores_c1) the cache's key is as wide as the query, and its key heads divide the query's heads.
+    - (attention_scores_c2) the result is [tokens, heads, k], and so is `into`.
+
+    ```mlir
+    func.func @score(%q: tensor<?x4x40xf32>, %kv: !strata.cache<key_value 32xf32, key 8xf32, page = 64, rope = interleaved>,
+                     %hits: tensor<?x8xi32>, %misses: tensor<?x8xi32>, %batch: !strata.batch) -> tensor<?x4x8xf32> {
+      %s0 = strata.attention_scores %q over (%kv records %hits)[%batch] {scale = 0.125}
+          : (tensor<?x4x40xf32>, !strata.cache<key_value 32xf32, key 8xf32, page = 64, rope = interleaved>, tensor<?x8xi32>) -> tensor<?x4x8xf32>
+      %s1 = strata.attention_scores %q over (%kv records %misses)[%batch] into %s0 {scale = 0.125}
+          : (tensor<?x4x40xf32>, !strata.cache<key_value 32xf32, key 8xf32, page = 64, rope = interleaved>, tensor<?x8xi32>, tensor<?x4x8xf32>) -> tensor<?x4x8xf32>
+      return %s1 : tensor<?x4x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Strata_HeadMatrix:$query, Strata_Cache:$cache, Strata_Rows:$records, Strata_Batch:$batch,
+                       Optional<Strata_HeadMatrix>:$into, F64Attr:$scale);
+  let results = (outs Strata_HeadMatrix:$result);
+  let assemblyFormat = [{
+    $query `over` ` ` `(` $cache `records` $records `)` `` `[` $batch `]` (`into` $into^)? attr-dict `:`
+    `(` type($query) `,` qualified(type($cache)) `,` type($records) (`,` type($into)^)? `)` `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Strata_PartialAttentionOp : Strata_CacheComputeOp<"partial_attention"> {
+  let summary = "begin an attention that another goes on with";
+  let description = [{
+    The state of `strata.attention` after these records (and the sinks): for each token and head the values' sum, not divided, the greatest score and
+    Σ e^(score − greatest). `strata.attention … after` goes on from it. Both together are the attention to all keys but for rounding, since
+    keys are added up in another order; when they are parted by what is near, results depend on that in their last bits. Only done where allowed:
+    `allow-approximate=split-rounding`.
+
+    Constraints:
+    - (partial_attention_c1) the cache's key is as wide as the query, and its key heads divide the query's heads.
+    - (partial_attention_c2) the result is [tokens, heads, value width + 2].
+    - (partial_attention_c3) sinks has one element for each head.
+
+    ```mlir
+    func.func @begin(%q: tensor<?x4x40xf32>, %kv: !strata.cache<key_value 32xf32, key 8xf32, page = 64, rope = interleaved>,
+                     %hits: tensor<?x8xi32>, %misses: tensor<?x8xi32>, %batch: !strata.batch) -> tensor<?x4x32xf32> {
+      %begun = strata.partial_attention %q over (%kv records %hits)[%batch] {scale = 0.125}
+          : (tensor<?x4x40xf32>, !strata.cache<key_value 32xf32, key 8xf32, page = 64, rope = interleaved>, tensor<?x8xi32>) -> tensor<?x4x34xf32>
+      %o = strata.attention %q over (%kv records %misses)[%batch] after %begun {scale = 0.125}
+          : (tensor<?x4x40xf32>, !strata.cache<key_value 32xf32, key 8xf32, page = 64, rope = interleaved>, tensor<?x8xi32>, tensor<?x4x34xf32>) -> tensor<?x4x32xf32>
+      return %o : tensor<?x4x32xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Strata_HeadMatrix:$query, Strata_Cache:$cache, Strata_Rows:$records, Optional<Strata_Vector>:$sinks,
+                       Strata_Batch:$batch, F64Attr:$scale);
+  let results = (outs Strata_HeadMatrix:$result);
+  let assemblyFormat = [{
+    $query `over` ` ` `(` $cache `records` $records `)` `` `[` $batch `]` (`sinks` $sinks^)? attr-dict `:`
+    `(` type($query) `,` qualified(type($cache)) `,` type($records) (`,` type($sinks)^)? `)` `->` type($result)
+  }];
+  let hasVerifier = 1;
 }
 
 def Strata_LogitsOp : Strata_ComputeOp<"logits"> {

@@ -116,6 +116,7 @@ std::string strata::describeSources(AttentionOp op) {
     case SelectorKind::First:
       text += "first " + std::to_string(source.selector.getCount());
       break;
+    case SelectorKind::Records:
     case SelectorKind::Rows:
       text += "rows " + std::to_string(cast<ShapedType>(source.rows.getType()).getDimSize(1));
       break;

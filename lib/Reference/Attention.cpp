@@ -78,6 +78,8 @@ static std::vector<int64_t> choosePositions(const SourceCache &cache, int64_t to
     case SelectorKind::First:
       choose(0, std::min(count, visible));
       break;
+    case SelectorKind::Records: // input modules have none
+      break;
     case SelectorKind::Rows: {
       int64_t k = source.rows->dim(1);
       for (int32_t row : ArrayRef(source.rows->integers).slice(token * k, k))

@@ -40,6 +40,8 @@ Expected<OwningOpRef<ModuleOp>> parseInputModule(StringRef bytes, MLIRContext &c
 
 /// True if the reference executor has a meaning for the op within @step.
 static bool isSupported(Operation &op) {
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return !attention.isPlaced();
   return isa<TokenIdsOp, PositionsOp, WeightOp, EmbeddingOp, LinearOp, HeadLinearOp, RmsNormOp,
              LayerNormOp, RopeOp, HadamardOp, GatedMlpOp, GatedLinearOp, RouteOp,
              MixtureOfExpertsOp, ExpertOutputsOp, CombineExpertsOp, KernelOp, AppendOp,

@@ -86,7 +86,7 @@ AttentionBody::AttentionBody(KernelBuilder &b, ArrayRef<KernelModule::Source> so
                              bool hasSinks, double scale, bool roundQuery, AttentionPart part,
                              MemRefType query, MemRefType output)
     : b(b), sources(sources), hasSinks(hasSinks), part(part), heads(query.getDimSize(1)),
-      valueWidth(output.getDimSize(2) - (part == AttentionPart::First ? partialNumbers : 0)),
+      valueWidth(output.getDimSize(2) - (part == AttentionPart::First ? kPartialNumbers : 0)),
       keys(b, scale, roundQuery, query.getDimSize(2)) {
   unsigned number = 1;
   for (const KernelModule::Source &source : sources)
@@ -420,7 +420,7 @@ SymbolRefAttr KernelModule::attention(MemRefType query, ArrayRef<Source> sources
 
 MemRefType KernelModule::getPartialType(MemRefType output) {
   return MemRefType::get(
-      {ShapedType::kDynamic, output.getDimSize(1), output.getDimSize(2) + partialNumbers},
+      {ShapedType::kDynamic, output.getDimSize(1), output.getDimSize(2) + kPartialNumbers},
       output.getElementType());
 }
 

@@ -163,7 +163,7 @@ protected:
              scored.data());
         EXPECT_TRUE(scored == plain);
 
-        TestArray partial(size_t(items * (valueWidth + partialNumbers))), merged(plain.size());
+        TestArray partial(size_t(items * (valueWidth + kPartialNumbers))), merged(plain.size());
         call(kernels.first[processor], parts.hits, nullptr, nullptr, false, shape.sinks,
              partial.data());
         call(kernels.last[processor], parts.misses, nullptr, partial.data(), shape.window, false,

@@ -34,8 +34,6 @@ enum class AttentionPart {
   First, ///< leaves the sum of values, not divided, and the softmax's state
   Last,  ///< goes on from what First left
 };
-/// What First leaves behind the sum of values: the greatest score, and Σ e^(score − greatest).
-constexpr int64_t partialNumbers = 2;
 
 /// The nested module of kernels, filled on demand. Kernels are found again by name; the name holds
 /// everything that the body depends on.

@@ -32,6 +32,12 @@ static bool isFusionOp(Operation *op) {
   return isa<KernelOp, YieldOp, GatedLinearOp, ExpertOutputsOp, CombineExpertsOp>(op);
 }
 
+/// Ops of the strata dialect in a form that the phase place adds.
+static bool isPlacedOp(Operation *op) {
+  auto attention = dyn_cast<AttentionOp>(op);
+  return isa<AttentionScoresOp, PartialAttentionOp>(op) || (attention && attention.isPlaced());
+}
+
 static bool isTensorOp(Operation *op, bool isFused) {
   if (isa<StrataDialect>(op->getDialect()))
     return !isCommand(op) && (isFused || !isFusionOp(op));
@@ -171,7 +177,9 @@ static LogicalResult verifyModel(ModuleOp module, StringRef phase) {
       return verifySize(size);
     if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
       return verifySizes(expand);
-    if (op == module || isTensorOp(op, phase == "fuse" || phase == "place"))
+    bool isPlaced = phase == "place";
+    if (op == module ||
+        (isTensorOp(op, phase == "fuse" || isPlaced) && (isPlaced || !isPlacedOp(op))))
       return WalkResult::advance();
     return op->emitOpError() << "is not part of the phase " << phase;
   });

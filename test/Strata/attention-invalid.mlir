@@ -11,8 +11,8 @@ func.func @no_source(%q: tensor<?x4x40xf32>, %batch: !strata.batch) {
 
 !kv = !strata.cache<key_value 32xf32, key 8xf32, page = 64>
 func.func @rows_missing(%q: tensor<?x4x40xf32>, %kv: !kv, %batch: !strata.batch) {
-  // expected-error@+1 {{(attention_c2) expected an index tensor for each of 1 rows selectors but got 0}}
-  %0 = "strata.attention"(%q, %kv, %batch) <{selectors = [#strata.selector<rows>], scale = 0.125, operandSegmentSizes = array<i32: 1, 1, 0, 0, 1>}> : (tensor<?x4x40xf32>, !kv, !strata.batch) -> tensor<?x4x32xf32>
+  // expected-error@+1 {{(attention_c2) expected an index tensor for each of 1 listed selectors but got 0}}
+  %0 = "strata.attention"(%q, %kv, %batch) <{selectors = [#strata.selector<rows>], scale = 0.125, operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 0, 0>}> : (tensor<?x4x40xf32>, !kv, !strata.batch) -> tensor<?x4x32xf32>
   return
 }
 
@@ -56,7 +56,7 @@ func.func @sinks(%q: tensor<?x4x16xf32>, %kv: !kv, %s: tensor<2xf32>, %batch: !s
 
 !kv = !strata.cache<key 2x16xf32, value 2x16xf32, page = 64>
 func.func @two_rows(%q: tensor<?x4x16xf32>, %kv: !kv, %a: tensor<?x8xi32>, %batch: !strata.batch) {
-  // expected-error@+1 {{(attention_c6) expected at most one rows source for each cache}}
+  // expected-error@+1 {{(attention_c6) expected at most one listed source for each cache}}
   %0 = strata.attention %q over (%kv rows %a, %kv rows %a)[%batch] {scale = 0.125} : (tensor<?x4x16xf32>, !kv, tensor<?x8xi32>, !kv, tensor<?x8xi32>) -> tensor<?x4x16xf32>
   return
 }
@@ -74,7 +74,7 @@ func.func @result_heads(%q: tensor<?x4x16xf32>, %kv: !kv, %batch: !strata.batch)
 
 !kv = !strata.cache<key 2x16xf32, value 2x16xf32, page = 64>
 func.func @unknown_selector(%q: tensor<?x4x16xf32>, %kv: !kv, %batch: !strata.batch) {
-  // expected-error@+1 {{expected all, window, first or rows but got last}}
+  // expected-error@+1 {{expected all, window, first, rows or records but got last}}
   %0 = strata.attention %q over (%kv last 4)[%batch] {scale = 0.125} : (tensor<?x4x16xf32>, !kv) -> tensor<?x4x16xf32>
   return
 }
