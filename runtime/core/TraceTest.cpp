@@ -54,6 +54,33 @@ TEST(Trace, TakesEventsFromSeveralThreads) {
   EXPECT_EQ(parse(trace.json())["traceEvents"].size(), 1u + 4 + 400);
 }
 
+TEST(Trace, EnginesAreTracksAndCountersAreValues) {
+  Trace trace;
+  int in = trace.addTrack("engine copy in"), out = trace.addTrack("engine \"out\"");
+  EXPECT_NE(in, out);
+  EXPECT_EQ(trace.addTrack("engine copy in"), in);
+  trace.addTransfer("layer 3 gather", in, trace.at(1000), trace.at(3500), 656);
+  trace.addStall("rows of a leader", trace.at(2000), trace.at(3500));
+  trace.setCounter(Trace::getTierCounter("hbm"), trace.at(1500), 64);
+  nlohmann::json json = parse(trace.json());
+  ASSERT_TRUE(json.is_object());
+  const nlohmann::json &events = json["traceEvents"];
+  ASSERT_EQ(events.size(), 7u);
+  EXPECT_EQ(events[1]["args"]["name"], "compute");
+  EXPECT_EQ(events[2]["tid"], in);
+  EXPECT_EQ(events[3]["args"]["name"], "engine \"out\"");
+  EXPECT_EQ(events[4]["cat"], "transfer");
+  EXPECT_EQ(events[4]["ts"], 1.0);
+  EXPECT_EQ(events[4]["dur"], 2.5);
+  EXPECT_EQ(events[4]["args"]["bytes"], 656);
+  EXPECT_EQ(events[5]["name"], "rows of a leader");
+  EXPECT_EQ(events[5]["cat"], "stall");
+  EXPECT_EQ(events[5]["tid"], 0);
+  EXPECT_EQ(events[6]["name"], "bytes in hbm");
+  EXPECT_EQ(events[6]["ph"], "C");
+  EXPECT_EQ(events[6]["args"]["value"], 64);
+}
+
 TEST(Trace, IsWrittenWhole) {
   TestFolder folder;
   Trace trace;
