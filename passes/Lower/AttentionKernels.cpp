@@ -82,6 +82,21 @@ private:
 };
 } // namespace
 
+/// Whether a listed position or record is a key: not −1, and a position that the token sees.
+static Value countsAsKey(KernelBuilder &b, SelectorAttr selector, Value listed, Value visible) {
+  if (selector.getKind() == SelectorKind::Records)
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::sge, listed, b.index(0));
+  // −1 is great without a sign, so one comparison excludes it and what the token doesn't see.
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, listed, visible);
+}
+
+/// The record that a listed number stands for.
+static Value getRecord(SelectorAttr selector, CacheAddress &address, Value pages, Value firstPage,
+                       Value listed) {
+  return selector.getKind() == SelectorKind::Records ? listed
+                                                     : address.findRecord(pages, firstPage, listed);
+}
+
 AttentionBody::AttentionBody(KernelBuilder &b, ArrayRef<KernelModule::Source> sources,
                              bool hasSinks, double scale, bool roundQuery, AttentionPart part,
                              MemRefType query, MemRefType output)
@@ -206,8 +221,7 @@ Softmax AttentionBody::addRows(const KernelModule::Source &source, Value rows, V
                                Value visible, Softmax softmax) {
   auto getKey = [&](Value candidate) {
     Value position = b.loadIndex(rows, {token, candidate});
-    // −1 is great without a sign, so one comparison excludes it and what the token doesn't see.
-    Value counts = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, position, visible);
+    Value counts = countsAsKey(b, source.selector, position, visible);
     if (Value outside = isInNoRange(source.cacheArgument, position))
       counts = arith::AndIOp::create(b, counts, outside);
     return std::pair(position, counts);
@@ -230,7 +244,7 @@ Softmax AttentionBody::addBlocks(const KernelModule::Source &source, Value begin
           auto [position, isKey] = getKey(candidate);
           auto append = [&, candidate, position = position] {
             // Only here, where the position is known to be one, is an address made of it.
-            keys.append(address.findRecord(pages, firstPage, position), count);
+            keys.append(getRecord(source.selector, address, pages, firstPage, position), count);
             if (given)
               b.storeFloat(b.loadFloat(given, {token, head, candidate}), keys.scores(), count);
             return b.add(count, 1);
@@ -347,10 +361,9 @@ static void buildScores(KernelBuilder &b, const KernelModule::Source &source, do
       Value blockEnd = b.minimum(end, b.add(block, blockKeys));
       auto list = [&](Value candidate, ValueRange counts) {
         Value count = counts.front(), position = b.loadIndex(rows, {token, candidate});
-        Value isKey =
-            arith::CmpIOp::create(b, arith::CmpIPredicate::ult, position, visible).getResult();
+        Value isKey = countsAsKey(b, source.selector, position, visible);
         return SmallVector<Value>{b.ifThenElse(isKey, count, [&] {
-          keys.append(address.findRecord(pages, firstPage, position), count);
+          keys.append(getRecord(source.selector, address, pages, firstPage, position), count);
           b.storeFloat(candidate, candidates, count);
           return b.add(count, 1);
         })};
@@ -430,7 +443,8 @@ SymbolRefAttr KernelModule::attentionScores(MemRefType query, const Source &sour
   MemRefType rows = getKernelArgumentType(source.rows),
              scores = getKernelArgumentType(source.scores);
   KernelName name("attention_scores");
-  name.view(query).real("scale", scale).cache(source.cache).view(rows).view(scores);
+  name.view(query).real("scale", scale).cache(source.cache);
+  name.word(stringifySelectorKind(source.selector.getKind())).view(rows).view(scores);
   if (roundQuery)
     name.word("bf16_query");
   Type integers = getIntegersType(query.getContext());

@@ -96,6 +96,7 @@ protected:
             compile(generators.attention(query, sources(false), /*hasSinks=*/false, scale, round,
                                          output, AttentionPart::Last))};
   }
+  SelectorAttr recordsSelector() { return SelectorAttr::get(&context, SelectorKind::Records, 0); }
   SelectorAttr rowsSelector() { return SelectorAttr::get(&context, SelectorKind::Rows, 0); }
 
   /// Some keys are equal, or have a NaN.
@@ -234,40 +235,47 @@ TEST_F(AttentionScoresTest, RecordsInOtherPlacesScoreTheSame) {
   MemRefType query = view({heads, type.getKeyWidth()}),
              output = view({heads, type.getValueWidth()}), scoresType = view({heads, k});
   KernelModule::Source plainRows{type, rowsSelector(), integers(k), 0},
-      scoredRows{type, rowsSelector(), integers(k), 0, scoresType};
+      scoredRows{type, recordsSelector(), integers(k), 0, scoresType};
   auto plain = compile(generators.attention(query, plainRows, false, scale, false, output));
   auto scores = compile(generators.attentionScores(query, scoredRows, scale, false));
   auto scored = compile(generators.attention(query, scoredRows, false, scale, false, output));
+  KernelModule::Source records{type, recordsSelector(), integers(k), 0};
+  auto direct = compile(generators.attention(query, records, false, scale, false, output));
   for (size_t processor = 0; processor < plain.size(); ++processor) {
     TestCache home(type, {length}, random);
     TestArray slots(size_t(128 * home.recordElements)), queries(size_t(heads * type.getKeyWidth())),
         wanted(size_t(heads * type.getValueWidth())), result(wanted.size()),
         scoreArray(size_t(heads * k));
     queries.fill(random);
-    std::vector<int32_t> rows(length), slotOf(length), order(128), inSlots(k), pageNumbers(32);
+    std::vector<int32_t> rows(length), order(128), inSlots(k);
     std::iota(rows.begin(), rows.end(), 0);
     std::shuffle(rows.begin(), rows.end(), random);
     rows.resize(k);
     std::sort(rows.begin(), rows.end());
     std::iota(order.begin(), order.end(), 0);
     std::shuffle(order.begin(), order.end(), random);
-    std::iota(pageNumbers.begin(), pageNumbers.end(), 0);
     for (size_t j = 0; j < size_t(k); ++j) {
       inSlots[j] = order[j];
       for (int64_t i = 0; i < home.recordElements; ++i)
         slots.set(size_t(order[j] * home.recordElements + i),
                   home.pool.get(home.index(0, rows[j], 0) + size_t(i)));
     }
-    int32_t position = length - 1, zero = 0, unbounded = INT32_MAX - 1;
+    // Neither the token's position nor its pages matter to records by number.
+    int32_t position = length - 1, zero = 0, unseen = -1;
     void *plainArguments[] = {queries.data(), home.pool.data(),  rows.data(),  &position,
                               &zero,          home.pages.data(), wanted.data()};
     plain[processor](plainArguments, 0, heads);
-    void *scoresArguments[] = {queries.data(), slots.data(),       inSlots.data(),   &unbounded,
-                               &zero,          pageNumbers.data(), scoreArray.data()};
+    void *scoresArguments[] = {queries.data(), slots.data(), inSlots.data(),   &unseen,
+                               &zero,          nullptr,      scoreArray.data()};
     scores[processor](scoresArguments, 0, heads);
-    void *scoredArguments[] = {queries.data(), slots.data(), inSlots.data(),     scoreArray.data(),
-                               &unbounded,     &zero,        pageNumbers.data(), result.data()};
+    void *scoredArguments[] = {queries.data(), slots.data(), inSlots.data(), scoreArray.data(),
+                               &unseen,        &zero,        nullptr,        result.data()};
     scored[processor](scoredArguments, 0, heads);
+    EXPECT_TRUE(result == wanted);
+    result = TestArray(wanted.size());
+    void *directArguments[] = {queries.data(), slots.data(), inSlots.data(), &unseen,
+                               &zero,          nullptr,      result.data()};
+    direct[processor](directArguments, 0, heads);
     EXPECT_TRUE(result == wanted);
   }
 }

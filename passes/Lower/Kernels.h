@@ -45,7 +45,7 @@ public:
   struct Source {
     CacheType cache;
     SelectorAttr selector;
-    mlir::MemRefType rows; ///< of a `rows` selector, null otherwise
+    mlir::MemRefType rows; ///< of a `rows` or `records` selector, null otherwise
     int64_t cacheArgument; ///< sources of the same cache value have the same number, counted from 0
     mlir::MemRefType scores = {}; ///< [?, H, k] if the scores of the rows are known, else null
   };
@@ -89,7 +89,7 @@ public:
   /// query[h] · key[s]). `roundQuery`: the query is rounded to bf16 first.
   mlir::SymbolRefAttr indexScores(CacheType cache, int64_t heads, double scale, bool roundQuery);
   /// Items are token × heads + head: (query view [?, H, Dk], one cache for each distinct cache
-  /// argument…, rows i32[?, k] for each rows source…, scores f32[?, H, k] for each source whose
+  /// argument…, rows i32[?, k] for each listed source…, scores f32[?, H, k] for each source whose
   /// scores are known…, sinks f32[H] if `hasSinks`, partial f32[?, H, Dv + 2] if `part` is Last,
   /// positions, pageBegin, pages, output view [?, H, Dv] (Dv + 2 if `part` is First)). With known
   /// scores a key's bits and so the result's are those without.

@@ -4,9 +4,6 @@
 using namespace mlir;
 using namespace strata;
 
-/// What one head of one token counts for when a launch is split among threads.
-static constexpr int64_t kHeadElements = 1 << 14;
-
 LogicalResult StepLowering::launchRows(Operation *op, SymbolRefAttr kernel,
                                        SmallVector<Value> arguments, Value output) {
   arguments.push_back(output);
@@ -167,48 +164,6 @@ LogicalResult StepLowering::lowerOp(SelectOp op) {
                                    makeDense(get(op.getHeadWeights())), get(op.getCache()), output,
                                    op.getK(), indexers++, exported);
   return mapTo(op, output);
-}
-
-FailureOr<StepLowering::AttentionLaunch> StepLowering::prepareAttention(AttentionOp op) {
-  SmallVector<Value> caches, rows;
-  SmallVector<KernelModule::Source> sources;
-  for (const AttentionOp::Source &source : op.getSources()) {
-    auto cacheType = cast<CacheType>(source.cache.getType());
-    if (failed(checkOneElementType(op, cacheType)))
-      return failure();
-    Value cache = get(source.cache);
-    auto known = llvm::find(caches, cache);
-    int64_t number = known - caches.begin();
-    if (known == caches.end())
-      caches.push_back(cache);
-    if (source.rows)
-      rows.push_back(get(source.rows));
-    sources.push_back({cacheType, source.selector,
-                       source.rows ? getViewType(rows.back()) : MemRefType(), number});
-  }
-  Value query = get(op.getQuery()), output = commands.makeOutput(op.getResult());
-  AttentionLaunch launch{{}, {query}, query, output};
-  SmallVector<Value> &arguments = launch.arguments;
-  llvm::append_range(arguments, caches);
-  llvm::append_range(arguments, rows);
-  if (op.getSinks())
-    arguments.push_back(get(op.getSinks()));
-  for (StepArray kind : {StepArray::Positions, StepArray::PageBegin, StepArray::Pages})
-    arguments.push_back(commands.getStepArray(kind));
-  arguments.push_back(output);
-  launch.kernel =
-      kernels.attention(getViewType(query), sources, op.getSinks() != nullptr,
-                        op.getScale().convertToDouble(), compute.isBF16(), getViewType(output));
-  return launch;
-}
-
-LogicalResult StepLowering::lowerOp(AttentionOp op) {
-  FailureOr<AttentionLaunch> launch = prepareAttention(op);
-  if (failed(launch))
-    return failure();
-  int64_t heads = op.getQuery().getType().getDimSize(1);
-  commands.launch(launch->kernel, launch->arguments, commands.tokens(heads), kHeadElements);
-  return mapTo(op, launch->output);
 }
 
 LogicalResult StepLowering::lowerOp(arith::AddFOp op) {

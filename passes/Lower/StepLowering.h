@@ -12,8 +12,8 @@
 namespace strata {
 
 /// Lowers the ops of one step, in order. Its methods are spread over files: ops one by one
-/// (LowerOps.cpp), slices and reshapes (LowerShapes.cpp), and kernels of several ops
-/// (LowerFused.cpp).
+/// (LowerOps.cpp), attention (LowerAttention.cpp), slices and reshapes (LowerShapes.cpp), and
+/// kernels of several ops (LowerFused.cpp).
 class StepLowering {
 public:
   /// Fills the empty `newStep` with the commands of `oldStep`. Products round their operands to
@@ -28,7 +28,7 @@ private:
   struct AttentionLaunch {
     mlir::SymbolRefAttr kernel;
     llvm::SmallVector<mlir::Value> arguments;
-    mlir::Value query, output;
+    mlir::Value output;
   };
 
   llvm::LogicalResult checkShapes(mlir::Operation *op);
@@ -76,6 +76,9 @@ private:
   /// Lets a command take the rows that are an argument of the step.
   void importRows(mlir::BlockArgument rows);
   llvm::FailureOr<AttentionLaunch> prepareAttention(AttentionOp op);
+  llvm::FailureOr<AttentionLaunch> prepareScores(AttentionScoresOp op);
+  llvm::FailureOr<AttentionLaunch> preparePartial(PartialAttentionOp op);
+  void addPlaces(llvm::SmallVector<mlir::Value> &arguments);
   llvm::LogicalResult lowerReshape(mlir::Operation *op, mlir::Value input,
                                    mlir::RankedTensorType result);
   /// The view itself, or a dense copy of it when its inner strides are not those of a dense row.
