@@ -33,6 +33,12 @@ constexpr llvm::StringLiteral kApproximateAttr = "strata.approximate";
 /// Of any op. I64: the number of the model's layer that it belongs to; labels traces and messages.
 constexpr llvm::StringLiteral kLayerAttr = "strata.layer";
 
+/// Of a command, in the phase `lower`. Dictionary of dictionaries of f64: for `flops`,
+/// `elementwise_flops`, `cache_bytes_read`, `cache_bytes_written` and `activation_bytes` the
+/// factors of `fixed`, `tokens`, `wanted`, `visible` and `visible up to N` (CommandCost in
+/// strata-rt/package.fbs). What is zero is left out.
+constexpr llvm::StringLiteral kCostAttr = "strata.cost";
+
 /// Of an argument of the entry point that is a cache or rows. String: its name in messages and
 /// traces.
 constexpr llvm::StringLiteral kCacheNameAttr = "strata.name";

@@ -1,6 +1,8 @@
 //===- CommandWriter.cpp - Ops of a lowered program as commands -----------===//
 #include "strata/lib/Target/CommandWriter.h"
 
+#include "strata/dialects/Strata/ModelAttributes.h"
+#include "strata/lib/Target/CommandCosts.h"
 #include "strata/lib/Target/Labels.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -29,7 +31,10 @@ LogicalResult CommandWriter::write(Operation *op) {
 template <typename Table>
 void CommandWriter::add(Operation *op, package::Command kind, flatbuffers::Offset<Table> table) {
   auto label = buffer.CreateString(getCommandLabel(op));
-  entries.push_back(package::CreateCommandEntry(buffer, kind, table.Union(), label));
+  auto layer = op->getAttrOfType<IntegerAttr>(kLayerAttr);
+  auto cost = writeCommandCost(buffer, op);
+  entries.push_back(package::CreateCommandEntry(buffer, kind, table.Union(), label,
+                                                layer ? int32_t(layer.getInt()) : -1, cost));
 }
 
 /// Does a kernel's argument have the elements of a cache?

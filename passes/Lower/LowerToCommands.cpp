@@ -32,10 +32,15 @@ LogicalResult StepLowering::run() {
 }
 
 LogicalResult StepLowering::lowerBlock(Block &block) {
+  Block &lowered = newStep.getBody().front();
   for (Operation &op : block) {
     commands.setSource(&op);
+    Operation *last = lowered.empty() ? nullptr : &lowered.back();
     if (failed(checkShapes(&op)) || failed(lower(&op)))
       return failure();
+    // A kernel says what all its ops cost.
+    if (op.getParentOp() == oldStep)
+      costs.attach(&op, last ? last->getNextNode() : lowered.empty() ? nullptr : &lowered.front());
   }
   return success();
 }

@@ -3,6 +3,7 @@
 #define STRATA_PASSES_LOWER_STEPLOWERING_H
 
 #include "strata/passes/Lower/CommandBuilder.h"
+#include "strata/passes/Lower/CommandCosts.h"
 #include "strata/passes/Lower/Kernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -90,6 +91,7 @@ private:
   KernelModule kernels;
   mlir::Type compute, f32;
   CommandBuilder commands;
+  CommandCosts costs;
   /// Of the outputs of experts, which lie grouped by expert: the rank of each token's entries.
   llvm::DenseMap<mlir::Value, mlir::Value> expertRanks;
   int64_t indexers = 0, mixtures = 0;

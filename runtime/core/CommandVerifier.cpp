@@ -12,6 +12,7 @@
 #include "strata/runtime/core/ManifestVerifier.h"
 
 #include <cmath>
+#include <limits>
 
 namespace strata::rt {
 
@@ -50,7 +51,9 @@ bool CommandChecker::run() {
     if (!check(entry.label(), "label is missing"))
       return false;
     enter("command " + std::to_string(i) + " (" + printable(entry.label()->string_view()) + ")");
-    if (!check(entry.command(), "it is empty") || !checkCommand(entry))
+    if (!check(entry.command(), "it is empty") || !checkCommand(entry) ||
+        !checkRange(entry.layer(), -1, std::numeric_limits<int32_t>::max(), "layer") ||
+        !(entry.cost() == nullptr || checkCost(*entry.cost())))
       return false;
   }
   enter("");
@@ -63,6 +66,22 @@ bool CommandChecker::run() {
          (mixtures_ == manifest_.mixture_count() ||
           failCount("Route", manifest_.mixture_count(), mixtures_)) &&
          checkView(manifest_.logits(), Size(0, 1, 0), 1, manifest_.vocabulary_size(), "logits");
+}
+
+/// Numbers that no step makes infinite.
+bool CommandChecker::checkCost(const package::CommandCost &cost) {
+  constexpr double kMaxFactor = 1e24;
+  for (auto *terms : {cost.flops(), cost.elementwise_flops(), cost.cache_bytes_read(),
+                      cost.cache_bytes_written(), cost.activation_bytes()}) {
+    if (!check(terms, "a number of the cost is missing"))
+      return false;
+    for (const package::CostTerm *term : *terms)
+      if (!check(std::abs(term->factor()) <= kMaxFactor, "a factor of the cost is out of range") ||
+          !checkRange(term->limit(), 0, kMaxExtent, "a limit of the cost") ||
+          !checkEnum(term->variable(), package::CostVariable::MAX, "a variable of the cost"))
+        return false;
+  }
+  return true;
 }
 
 bool CommandChecker::checkCommand(const package::CommandEntry &entry) {

@@ -73,6 +73,7 @@ private:
   /// A linear size without an upper bound on its value: wide enough for products of two factors.
   struct Linear;
   bool checkCommand(const package::CommandEntry &entry);
+  bool checkCost(const package::CommandCost &cost);
   bool check(const package::Launch &launch);
   bool check(const package::RopeTable &rope);
   bool check(const package::Product &product);
