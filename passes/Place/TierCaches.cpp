@@ -12,8 +12,9 @@ using namespace strata;
 static constexpr int kFarTier = 1;
 
 TierWriter::TierWriter(StepModel &model, const Decisions &decisions, const plan::Problem &problem,
-                       const Machine &machine)
+                       const Machine &machine, bool splitAttention)
     : model(model), decisions(decisions), problem(problem), machine(machine),
+      splitAttention(splitAttention),
       index{unsigned(model.weights.size()), unsigned(model.caches.size())}, step(model.step),
       block(step.getBody().front()), builder(step.getContext()) {
   farSpace = tier::SpaceAttr::get(step.getContext(), machine.tiers[kFarTier].name);
@@ -98,9 +99,8 @@ void TierWriter::writeStaged(unsigned number) {
   builder.setInsertionPointAfterValue(ownRecords);
   Location location = cache.append.getLoc();
   entry.stage = tier::StageOp::create(builder, location, cache.type, entry.home);
-  entry.home.replaceUsesWithIf(entry.stage, [&](OpOperand &use) {
-    return use.getOwner() == cache.append.getOperation();
-  });
+  entry.home.replaceUsesWithIf(
+      entry.stage, [&](OpOperand &use) { return use.getOwner() == cache.append.getOperation(); });
   cache.append.setInOrder(true);
   builder.setInsertionPointAfter(entry.appendPlace);
   writeBack(number, /*inOrder=*/true, builder);
@@ -110,8 +110,9 @@ void TierWriter::writeBack(unsigned number, bool inOrder, OpBuilder &builder) {
   const StepCache &cache = model.caches[number];
   MovedCache &entry = moved[number];
   auto write = tier::WriteBackOp::create(
-      builder, cache.append.getLoc(), tier::PendingType::get(step.getContext(), entry.home.getType()),
-      entry.appended, entry.home, getOwnRecords(), getWriteEngine(), inOrder);
+      builder, cache.append.getLoc(),
+      tier::PendingType::get(step.getContext(), entry.home.getType()), entry.appended, entry.home,
+      getOwnRecords(), getWriteEngine(), inOrder);
   annotate(write, double(problem.tokens * cache.type.getRecordBytes()));
   entry.home = write.getPending();
   // The value that the step returns is the home.
@@ -132,9 +133,9 @@ void TierWriter::writeStreamed(unsigned number) {
   if (buffers.empty())
     for (int buffer = 0; buffer < 2; ++buffer)
       buffers.push_back(makeSlot(uint64_t(decisions.blockRecords * cache.type.getRecordBytes())));
-  auto stream = tier::StreamOp::create(builder, select.getLoc(), cache.type, entry.home, buffers[0],
-                                       buffers[1], decisions.blockRecords,
-                                       getEngine(index.ofCache(number)));
+  auto stream =
+      tier::StreamOp::create(builder, select.getLoc(), cache.type, entry.home, buffers[0],
+                             buffers[1], decisions.blockRecords, getEngine(index.ofCache(number)));
   annotate(stream, double(problem.buffers[index.ofCache(number)].bytesPerStep));
   select.getCacheMutable().set(stream.getResult());
 }
@@ -174,9 +175,8 @@ void TierWriter::writeReload(unsigned number, Value &slot) {
                                        entry.home, slot, getEngine(index.ofCache(number)));
   annotate(reload, double(problem.buffers[index.ofCache(number)].bytesPerStep));
   Value pages = tier::WaitOp::create(builder, location, reload.getPending());
-  entry.home.replaceUsesWithIf(pages, [&](OpOperand &use) {
-    return use.getOwner() != reload.getOperation();
-  });
+  entry.home.replaceUsesWithIf(
+      pages, [&](OpOperand &use) { return use.getOwner() != reload.getOperation(); });
   builder.setInsertionPointAfter(entry.appendPlace);
   writeBack(number, /*inOrder=*/false, builder);
   // The pool is read by the write-back too.

@@ -17,8 +17,8 @@ void TierWriter::addArguments() {
     attributes.set(kCacheNameAttr, builder.getStringAttr(name));
     if (of)
       attributes.set("tier.of", of);
-    bool isInserted = succeeded(step.insertArgument(
-        argument, type, attributes.getDictionary(context), step.getLoc()));
+    bool isInserted = succeeded(
+        step.insertArgument(argument, type, attributes.getDictionary(context), step.getLoc()));
     assert(isInserted);
     (void)isInserted;
     return Value(step.getArgument(argument++));
@@ -29,15 +29,15 @@ void TierWriter::addArguments() {
   tables.resize(model.groups.size());
   for (auto [number, group] : llvm::enumerate(model.groups))
     if (int64_t slots = decisions.slotsOfGroup[number])
-      tables[number] = insert(tier::TableType::get(context, slots, pages(group)),
-                              "table of " + group.name, {});
+      tables[number] =
+          insert(tier::TableType::get(context, slots, pages(group)), "table of " + group.name, {});
   for (auto [number, group] : llvm::enumerate(model.groups))
     if (int64_t slots = decisions.slotsOfGroup[number])
       for (unsigned cache : group.caches)
-        hotSets[cache] = insert(
-            tier::HotSetType::get(context, farSpace, model.caches[cache].type, slots),
-            "hot set of " + model.caches[cache].name,
-            builder.getI64IntegerAttr(model.caches[cache].argument));
+        hotSets[cache] =
+            insert(tier::HotSetType::get(context, farSpace, model.caches[cache].type, slots),
+                   "hot set of " + model.caches[cache].name,
+                   builder.getI64IntegerAttr(model.caches[cache].argument));
 }
 
 /// The kernel of heads that an attention stands in; it gets one if it has none.
@@ -120,7 +120,7 @@ void TierWriter::writeGroup(unsigned number) {
 }
 
 /// The scores of the records that are there already, under the transfer of the others: a kernel of
-/// what stands in front of the attention, and the scores.
+/// what stands in front of the attention, and the scores (or the attention to these records).
 Value TierWriter::writeHits(KernelOp kernel, AttentionOp attention, Value hotSet, Value plan,
                             Value hits) {
   Location location = attention.getLoc();
@@ -139,12 +139,14 @@ Value TierWriter::writeHits(KernelOp kernel, AttentionOp attention, Value hotSet
       if (llvm::any_of(result.getUsers(),
                        [&](Operation *user) { return !llvm::is_contained(front, user); }))
         yielded.push_back(result);
-  Type scoresType = RankedTensorType::get(
-      {ShapedType::kDynamic, attention.getQuery().getType().getDimSize(1),
-       cast<ShapedType>(hits.getType()).getDimSize(1)},
-      builder.getF32Type());
+  int64_t heads = attention.getQuery().getType().getDimSize(1);
+  int64_t width = splitAttention
+                      ? cast<ShapedType>(attention.getType()).getDimSize(2) + kPartialNumbers
+                      : cast<ShapedType>(hits.getType()).getDimSize(1);
+  Type knownType =
+      RankedTensorType::get({ShapedType::kDynamic, heads, width}, builder.getF32Type());
   SmallVector<Type> types(ValueRange(yielded).getTypes());
-  types.push_back(scoresType);
+  types.push_back(knownType);
   auto first = KernelOp::create(builder, location, types, KernelKind::Heads);
   if (Attribute layer = kernel->getDiscardableAttr(kLayerAttr))
     first->setDiscardableAttr(kLayerAttr, layer);
@@ -152,23 +154,35 @@ Value TierWriter::writeHits(KernelOp kernel, AttentionOp attention, Value hotSet
   for (Operation *op : front)
     op->moveBefore(&body, body.end());
   OpBuilder inside = OpBuilder::atBlockEnd(&body);
-  Value scores = AttentionScoresOp::create(inside, location, scoresType, attention.getQuery(),
-                                           present, hits, step.getArgument(0), Value(),
-                                           attention.getScaleAttr());
+  Value batch = step.getArgument(0), known;
+  if (splitAttention)
+    known = PartialAttentionOp::create(inside, location, knownType, attention.getQuery(), present,
+                                       hits, attention.getSinks(), batch, attention.getScaleAttr());
+  else
+    known = AttentionScoresOp::create(inside, location, knownType, attention.getQuery(), present,
+                                      hits, batch, Value(), attention.getScaleAttr());
   for (auto [value, result] : llvm::zip(yielded, first.getResults()))
     value.replaceUsesWithIf(result, [&](OpOperand &use) {
       return use.getOwner()->getParentOp() != first.getOperation();
     });
-  yielded.push_back(scores);
+  yielded.push_back(known);
   YieldOp::create(inside, location, yielded);
   return first.getResults().back();
 }
 
-/// The others' scores when they have come; then softmax and values in the order of the rows.
+/// The others' scores when they have come; then softmax and values in the order of the rows. Or the
+/// rest of an attention that was cut in two.
 void TierWriter::writeMisses(AttentionOp attention, Value view, Value misses, Value known) {
+  if (splitAttention) {
+    attention.getRowsMutable().assign(misses);
+    attention.getSinksMutable().clear(); // the first part has them
+    attention.getPartialMutable().assign(known);
+    noteSplitAttention(step->getParentOfType<ModuleOp>(), attention);
+    return;
+  }
   OpBuilder before(attention);
-  Value scores = AttentionScoresOp::create(before, attention.getLoc(), known.getType(),
-                                           attention.getQuery(), view, misses,
-                                           step.getArgument(0), known, attention.getScaleAttr());
+  Value scores =
+      AttentionScoresOp::create(before, attention.getLoc(), known.getType(), attention.getQuery(),
+                                view, misses, step.getArgument(0), known, attention.getScaleAttr());
   attention.getScoresMutable().assign(scores);
 }

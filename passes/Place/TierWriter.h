@@ -14,8 +14,9 @@ namespace strata {
 /// Transfers of reloads stand right before the use; strata-schedule-transfers moves them.
 class TierWriter {
 public:
+  /// `splitAttention`: groups' first layers attend to hits and to misses apart.
   TierWriter(StepModel &model, const Decisions &decisions, const plan::Problem &problem,
-             const Machine &machine);
+             const Machine &machine, bool splitAttention = false);
 
   /// Afterwards the step model is stale.
   void run();
@@ -60,6 +61,7 @@ private:
   const Decisions &decisions;
   const plan::Problem &problem;
   const Machine &machine;
+  bool splitAttention;
   ProblemIndex index;
   mlir::func::FuncOp step;
   mlir::Block &block;
