@@ -2,6 +2,7 @@
 #include "strata/InitAll.h"
 
 #include "strata/dialects/Strata/IR.h"
+#include "strata/dialects/Tier/IR.h"
 #include "strata/passes/Fuse/Passes.h"
 #include "strata/passes/Lower/Passes.h"
 #include "strata/passes/Place/Passes.h"
@@ -19,9 +20,9 @@
 
 void strata::registerAllDialects(mlir::DialectRegistry &registry) {
   registry
-      .insert<StrataDialect, mlir::arith::ArithDialect, mlir::DLTIDialect, mlir::func::FuncDialect,
-              mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
-              mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
+      .insert<StrataDialect, tier::TierDialect, mlir::arith::ArithDialect, mlir::DLTIDialect,
+              mlir::func::FuncDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect,
+              mlir::scf::SCFDialect, mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
 }
 
 void strata::registerAllPasses() {

@@ -13,6 +13,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "strata/dialects/Interfaces/CostInterface.h"
+#include "strata/dialects/Interfaces/RowStoreInterface.h"
 #include "strata/dialects/Strata/StrataDialect.h.inc"
 #include "strata/dialects/Strata/StrataEnums.h.inc"
 

@@ -377,7 +377,7 @@ def Strata_AppendOp : Strata_ComputeOp<"append", [AllTypesMatch<["cache", "resul
   let description = [{
     The cache with the record of each of the step's tokens written at its sequence and position. One operand for each field,
     in order, rounded to the field's type: [tokens, width], or [tokens, heads, width] when the field has several heads. A cache
-    value has at most one append, and is not used after it: kernels write in place.
+    value has at most one append, and is not used after it: kernels write in place. With `in_order` the record of token n is record n.
 
     Constraints:
     - (append_c1) there is one operand for each field of the cache.
@@ -391,10 +391,51 @@ def Strata_AppendOp : Strata_ComputeOp<"append", [AllTypesMatch<["cache", "resul
     }
     ```
   }];
-  let arguments = (ins Strata_Cache:$cache, Strata_Batch:$batch, Variadic<Strata_Activation2Or3D>:$values);
+  let arguments = (ins Strata_Cache:$cache, Strata_Batch:$batch, Variadic<Strata_Activation2Or3D>:$values, UnitAttr:$in_order);
   let results = (outs Strata_Cache:$result);
-  let assemblyFormat = "$cache `[` $batch `]` `,` $values attr-dict `:` type($cache) `,` type($values)";
+  let assemblyFormat = "$cache `[` $batch `]` `,` $values (`in_order` $in_order^)? attr-dict `:` type($cache) `,` type($values)";
   let hasVerifier = 1;
+}
+
+def Strata_RecordsOp : Strata_Op<"records", [Pure, AllTypesMatch<["rows", "records"]>]> {
+  let summary = "look up the records of positions";
+  let description = [{
+    The number of the record that holds each position of each token's sequence: page × page_size + offset within the page; −1 stays. The same in all
+    caches with pages of this size.
+
+    Constraints:
+    - (records_c1) page_size is positive.
+
+    ```mlir
+    func.func @look_up(%rows: tensor<?x8xi32>, %batch: !strata.batch) -> tensor<?x8xi32> {
+      %records = strata.records %rows[%batch] {page_size = 64} : tensor<?x8xi32>
+      return %records : tensor<?x8xi32>
+    }
+    ```
+  }];
+  let arguments = (ins Strata_Rows:$rows, Strata_Batch:$batch, ConfinedAttr<I64Attr, [IntPositive]>:$page_size);
+  let results = (outs Strata_Rows:$records);
+  let assemblyFormat = "$rows `[` $batch `]` attr-dict `:` type($rows)";
+}
+
+def Strata_OwnRecordsOp : Strata_Op<"own_records", [Pure]> {
+  let summary = "look up the records that the step writes";
+  let description = [{
+    The number of the record of each token of the step, as in `strata.records`.
+
+    Constraints:
+    - (own_records_c1) page_size is positive.
+
+    ```mlir
+    func.func @own(%batch: !strata.batch) -> tensor<?xi32> {
+      %own = strata.own_records[%batch] {page_size = 64} : tensor<?xi32>
+      return %own : tensor<?xi32>
+    }
+    ```
+  }];
+  let arguments = (ins Strata_Batch:$batch, ConfinedAttr<I64Attr, [IntPositive]>:$page_size);
+  let results = (outs Strata_TokenInts:$records);
+  let assemblyFormat = "`[` $batch `]` attr-dict `:` type($records)";
 }
 
 def Strata_IndexScoresOp : Strata_CacheComputeOp<"index_scores"> {

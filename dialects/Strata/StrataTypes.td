@@ -3,9 +3,10 @@
 #define STRATA_DIALECTS_STRATA_STRATATYPES_TD
 
 include "mlir/IR/AttrTypeBase.td"
+include "strata/dialects/Interfaces/RowStoreInterface.td"
 include "strata/dialects/Strata/StrataAttributes.td"
 
-class Strata_Type<string name, string typeMnemonic> : TypeDef<Strata_Dialect, name> {
+class Strata_Type<string name, string typeMnemonic, list<Trait> traits = []> : TypeDef<Strata_Dialect, name, traits> {
   let mnemonic = typeMnemonic;
 }
 
@@ -17,7 +18,7 @@ def Strata_Batch : Strata_Type<"Batch", "batch"> {
   }];
 }
 
-def Strata_Cache : Strata_Type<"Cache", "cache"> {
+def Strata_Cache : Strata_Type<"Cache", "cache", [DeclareTypeInterfaceMethods<RowStoreTypeInterface>]> {
   let summary = "a paged cache; the layout is the type";
   let description = [{
     One record per position and sequence. A record holds the fields in order; a page holds `page` records, record by record, or

@@ -34,6 +34,10 @@ int64_t CacheType::getRecordBytes() const {
   return bytes;
 }
 
+int64_t CacheType::getRowBytes() const { return getRecordBytes(); }
+
+int64_t CacheType::getPageRows() const { return getPageSize(); }
+
 CacheType CacheType::withElementType(Type elementType) const {
   SmallVector<CacheFieldAttr> fields;
   for (CacheFieldAttr field : getFields())
