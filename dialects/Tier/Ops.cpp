@@ -1,6 +1,8 @@
 //===- Ops.cpp - Verifiers of the tier dialect ----------------------------===//
 #include "strata/dialects/Tier/IR.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 using namespace strata;
 using namespace strata::tier;
@@ -34,19 +36,16 @@ LogicalResult SpeculateOp::verify() {
   return success();
 }
 
-/// The resolve that a plan comes from has records of this type.
+/// A plan to read by has slots; where the resolve is known, as many as it has records.
 static LogicalResult verifyPlanRecords(Operation *op, Value plan, Type type, StringRef constraint) {
-  Operation *definition = plan.getDefiningOp();
-  if (!definition)
-    return success();
-  auto resolve = dyn_cast<ResolveOp>(definition);
-  if (!resolve) {
-    InFlightDiagnostic error =
-        op->emitOpError() << "(" << constraint << ") expected a plan of a tier.resolve";
-    error.attachNote(definition->getLoc()) << "but got this one's";
+  if (auto speculate = plan.getDefiningOp<SpeculateOp>()) {
+    InFlightDiagnostic error = op->emitOpError()
+                               << "(" << constraint << ") expected a plan that was resolved";
+    error.attachNote(speculate.getLoc()) << "but got this one's";
     return error;
   }
-  if (resolve.getRecords().getType() != type)
+  auto resolve = plan.getDefiningOp<ResolveOp>();
+  if (resolve && resolve.getRecords().getType() != type)
     return op->emitOpError() << "(" << constraint << ") expected " << resolve.getRecords().getType()
                              << " but got " << type;
   return success();
@@ -116,7 +115,11 @@ LogicalResult HomeOp::verify() {
 }
 
 LogicalResult StageOp::verify() {
-  return verifyType(*this, getHome().getType().getValue(), getStage().getType(), "stage_c1");
+  Type value = getHome().getType().getValue();
+  if (!isa<RowStoreTypeInterface>(value))
+    return emitOpError() << "(stage_c1) expected the home of a row store but got "
+                         << getHome().getType();
+  return verifyType(*this, value, getStage().getType(), "stage_c1");
 }
 
 LogicalResult WriteBackOp::verify() {
@@ -132,27 +135,32 @@ LogicalResult ReloadOp::verify() {
   if (failed(verifyType(*this, PendingType::get(getContext(), value), getPending().getType(),
                         "reload_c1")))
     return failure();
-  // How large a weight is as the checkpoint stores it, its defining op says; here only that a row
-  // of a store fits.
   auto store = dyn_cast<RowStoreTypeInterface>(value);
-  if (store && store.getRowBytes() * store.getPageRows() > getSlot().getType().getBytes())
-    return emitOpError() << "(reload_c2) expected a slot of at least a page, "
-                         << store.getRowBytes() * store.getPageRows() << " bytes, but got "
-                         << getSlot().getType();
+  if (!store)
+    return success();
+  uint64_t page =
+      llvm::SaturatingMultiply<uint64_t>(getHome().getType().getRowStride(), store.getPageRows());
+  if (page > uint64_t(getSlot().getType().getBytes()))
+    return emitOpError() << "(reload_c2) expected a slot of at least a page, " << page
+                         << " bytes, but got " << getSlot().getType();
   return success();
 }
 
 LogicalResult StreamOp::verify() {
   Type value = getHome().getType().getValue();
+  if (!isa<RowStoreTypeInterface>(value))
+    return emitOpError() << "(stream_c1) expected the home of a row store but got "
+                         << getHome().getType();
   if (failed(verifyType(*this, value, getResult().getType(), "stream_c1")))
     return failure();
-  int64_t bytes = int64_t(getRows()) * getHome().getType().getRowStride();
+  int64_t rows = int64_t(getRows());
+  if (rows < 1)
+    return emitOpError() << "(stream_c2) expected blocks of at least 1 row but got " << rows;
+  uint64_t bytes = llvm::SaturatingMultiply<uint64_t>(rows, getHome().getType().getRowStride());
   for (Value buffer : {getFirst(), getSecond()})
-    if (cast<SlotType>(buffer.getType()).getBytes() < bytes || int64_t(getRows()) < 1)
-      return emitOpError() << "(stream_c2) expected buffers for blocks of " << int64_t(getRows())
-                           << " rows, " << bytes << " bytes, but got " << buffer.getType();
-  if (!getResult().use_empty() && !getResult().hasOneUse())
-    return emitOpError() << "(stream_c3) expected one reader but got several";
+    if (uint64_t(cast<SlotType>(buffer.getType()).getBytes()) < bytes)
+      return emitOpError() << "(stream_c2) expected buffers for blocks of " << rows << " rows, "
+                           << bytes << " bytes, but got " << buffer.getType();
   return success();
 }
 

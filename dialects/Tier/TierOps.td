@@ -74,7 +74,14 @@ def Tier_SlotsOp : Tier_Op<"slots", [Pure]> {
     The slot of each record that was resolved, −1 where there was none.
 
     Constraints:
-    - (slots_c1) the plan is that of a `tier.resolve`, and the result has the type of its records.
+    - (slots_c1) the plan is not that of a `tier.speculate`, and the result has the type of the records.
+
+    ```mlir
+    func.func @read(%plan: !tier.plan<slots = 32, pages = "keys">) -> tensor<?x8xi32> {
+      %slots = tier.slots %plan : !tier.plan<slots = 32, pages = "keys"> -> tensor<?x8xi32>
+      return %slots : tensor<?x8xi32>
+    }
+    ```
   }];
   let arguments = (ins Tier_Plan:$plan);
   let results = (outs Tier_Records:$slots);
@@ -87,7 +94,14 @@ def Tier_SplitOp : Tier_Op<"split", [Pure]> {
     The slots of the records that were there before (`hits`) and of those that must come (`misses`), −1 elsewhere.
 
     Constraints:
-    - (split_c1) the plan is that of a `tier.resolve`, and the results have the type of its records.
+    - (split_c1) the plan is not that of a `tier.speculate`, and the results have the type of the records.
+
+    ```mlir
+    func.func @parts(%plan: !tier.plan<slots = 32, pages = "keys">) -> (tensor<?x8xi32>, tensor<?x8xi32>) {
+      %hits, %misses = tier.split %plan : !tier.plan<slots = 32, pages = "keys"> -> tensor<?x8xi32>, tensor<?x8xi32>
+      return %hits, %misses : tensor<?x8xi32>, tensor<?x8xi32>
+    }
+    ```
   }];
   let arguments = (ins Tier_Plan:$plan);
   let results = (outs Tier_Records:$hits, Tier_Records:$misses);
@@ -101,14 +115,23 @@ def Tier_SplitOp : Tier_Op<"split", [Pure]> {
 def Tier_GatherOp : Tier_Op<"gather"> {
   let summary = "start bringing a plan's missing rows into a hot set";
   let description = [{
-    Reads the missing rows from `home`. Rows that the step writes itself are those of `stage` instead; they are read when the hot set is, so the gather may start before
-    they are written. Without a stage there are none.
+    Reads the missing rows from `home`. Rows that the step writes itself are those of `stage` instead; they are read when the hot set is, so the gather
+    may start before they are written. Without a stage there are none.
 
     Constraints:
     - (gather_c1) home, hot set and stage hold the same value, in the tier that the hot set names.
     - (gather_c2) hot set and plan have the same slots.
     - (gather_c3) rows of home and hot set have the same stride and alignment.
     - (gather_c4) the result is the hot set, pending.
+
+    ```mlir
+    func.func @bring(%home: !tier.at<"ddr", !strata.cache<key 16xf32, page = 64>>, %hot0: !tier.hot_set<"ddr", !strata.cache<key 16xf32, page = 64>, slots = 32>, %plan: !tier.plan<slots = 32, pages = "keys">) -> !tier.hot_set<"ddr", !strata.cache<key 16xf32, page = 64>, slots = 32> {
+      %pending = tier.gather %home into %hot0 by %plan on "gather"
+          : !tier.at<"ddr", !strata.cache<key 16xf32, page = 64>>, !tier.hot_set<"ddr", !strata.cache<key 16xf32, page = 64>, slots = 32>, !tier.plan<slots = 32, pages = "keys"> -> !tier.pending<!tier.hot_set<"ddr", !strata.cache<key 16xf32, page = 64>, slots = 32>>
+      %hot1 = tier.wait %pending : !tier.pending<!tier.hot_set<"ddr", !strata.cache<key 16xf32, page = 64>, slots = 32>> -> !tier.hot_set<"ddr", !strata.cache<key 16xf32, page = 64>, slots = 32>
+      return %hot1 : !tier.hot_set<"ddr", !strata.cache<key 16xf32, page = 64>, slots = 32>
+    }
+    ```
   }];
   let arguments = (ins Tier_At:$home, Tier_HotSet:$hot_set, Tier_Plan:$plan, Optional<AnyType>:$stage, StrAttr:$engine);
   let results = (outs Tier_Pending:$pending);
@@ -149,6 +172,13 @@ def Tier_ViewOp : Tier_Op<"view", [Pure]> {
     Constraints:
     - (view_c1) the result is what the hot set holds rows of.
     - (view_c2) hot set and plan have the same slots.
+
+    ```mlir
+    func.func @view(%hot: !tier.hot_set<"ddr", !strata.cache<key 16xf32, page = 64>, slots = 32>, %plan: !tier.plan<slots = 32, pages = "keys">) -> !strata.cache<key 16xf32, page = 64> {
+      %rows = tier.view %hot of %plan : !tier.hot_set<"ddr", !strata.cache<key 16xf32, page = 64>, slots = 32>, !tier.plan<slots = 32, pages = "keys"> -> !strata.cache<key 16xf32, page = 64>
+      return %rows : !strata.cache<key 16xf32, page = 64>
+    }
+    ```
   }];
   let arguments = (ins Tier_HotSet:$hot_set, Tier_Plan:$plan);
   let results = (outs AnyType:$result);
@@ -163,6 +193,13 @@ def Tier_PresentOp : Tier_Op<"present", [Pure]> {
     Constraints:
     - (present_c1) the result is what the hot set holds rows of.
     - (present_c2) hot set and plan have the same slots.
+
+    ```mlir
+    func.func @present(%hot: !tier.hot_set<"ddr", !strata.cache<key 16xf32, page = 64>, slots = 32>, %plan: !tier.plan<slots = 32, pages = "keys">) -> !strata.cache<key 16xf32, page = 64> {
+      %rows = tier.present %hot of %plan : !tier.hot_set<"ddr", !strata.cache<key 16xf32, page = 64>, slots = 32>, !tier.plan<slots = 32, pages = "keys"> -> !strata.cache<key 16xf32, page = 64>
+      return %rows : !strata.cache<key 16xf32, page = 64>
+    }
+    ```
   }];
   let arguments = (ins Tier_HotSet:$hot_set, Tier_Plan:$plan);
   let results = (outs AnyType:$result);
@@ -180,19 +217,34 @@ def Tier_HomeOp : Tier_Op<"home", [Pure]> {
 
     Constraints:
     - (home_c1) the result is the value in some tier.
+
+    ```mlir
+    func.func @lie(%weight: tensor<4x8xf32>) -> !tier.at<"ddr", tensor<4x8xf32>> {
+      %home = tier.home %weight : tensor<4x8xf32> -> !tier.at<"ddr", tensor<4x8xf32>>
+      return %home : !tier.at<"ddr", tensor<4x8xf32>>
+    }
+    ```
   }];
   let arguments = (ins AnyRankedTensor:$value);
   let results = (outs Tier_At:$home);
   let assemblyFormat = "$value attr-dict `:` type($value) `->` qualified(type($home))";
 }
 
-def Tier_StageOp : Tier_Op<"stage", [Pure]> {
+// Rooms are allocations, not Pure: two alike must not become one.
+def Tier_StageOp : Tier_Op<"stage", [MemoryEffects<[MemAlloc]>]> {
   let summary = "take room for the rows that a step adds";
   let description = [{
     Rows of the near tier that the step's own records are written to before they go home: row n is token n's.
 
     Constraints:
-    - (stage_c1) the result is what lies at home.
+    - (stage_c1) the result is what lies at home, a row store.
+
+    ```mlir
+    func.func @room(%home: !tier.at<"ddr", !strata.cache<key 16xf32, page = 64>>) -> !strata.cache<key 16xf32, page = 64> {
+      %stage = tier.stage of %home : !tier.at<"ddr", !strata.cache<key 16xf32, page = 64>> -> !strata.cache<key 16xf32, page = 64>
+      return %stage : !strata.cache<key 16xf32, page = 64>
+    }
+    ```
   }];
   let arguments = (ins Tier_At:$home);
   let results = (outs AnyType:$stage);
@@ -207,6 +259,15 @@ def Tier_WriteBackOp : Tier_Op<"write_back"> {
     Constraints:
     - (write_back_c1) the source is what lies at home.
     - (write_back_c2) the result is the home, pending.
+
+    ```mlir
+    func.func @keep(%stage: !strata.cache<key 16xf32, page = 64>, %home0: !tier.at<"ddr", !strata.cache<key 16xf32, page = 64>>, %own: tensor<?xi32>) -> !tier.at<"ddr", !strata.cache<key 16xf32, page = 64>> {
+      %pending = tier.write_back %stage to %home0 at %own on "copy" in_order
+          : !strata.cache<key 16xf32, page = 64>, !tier.at<"ddr", !strata.cache<key 16xf32, page = 64>>, tensor<?xi32> -> !tier.pending<!tier.at<"ddr", !strata.cache<key 16xf32, page = 64>>>
+      %home1 = tier.wait %pending : !tier.pending<!tier.at<"ddr", !strata.cache<key 16xf32, page = 64>>> -> !tier.at<"ddr", !strata.cache<key 16xf32, page = 64>>
+      return %home1 : !tier.at<"ddr", !strata.cache<key 16xf32, page = 64>>
+    }
+    ```
   }];
   let arguments = (ins AnyType:$source, Tier_At:$home, Tier_RecordList:$own, StrAttr:$engine, UnitAttr:$in_order);
   let results = (outs Tier_Pending:$pending);
@@ -216,7 +277,7 @@ def Tier_WriteBackOp : Tier_Op<"write_back"> {
   }];
 }
 
-def Tier_SlotOp : Tier_Op<"slot", [Pure]> {
+def Tier_SlotOp : Tier_Op<"slot", [MemoryEffects<[MemAlloc]>]> {
   let summary = "take a piece of the near tier";
   let description = [{
     Room for values that use it one after the other.
@@ -240,7 +301,18 @@ def Tier_ReloadOp : Tier_Op<"reload"> {
 
     Constraints:
     - (reload_c1) the result is what lies at home, pending.
-    - (reload_c2) a value of static size fits into the slot.
+    - (reload_c2) the slot has room for a page of a row store. (How many bytes a tensor has depends on how its home stores it.)
+
+    ```mlir
+    func.func @use(%home: !tier.at<"ddr", tensor<4x8xf32>>, %slot0: !tier.slot<bytes = 128>, %x: tensor<4x8xf32>) -> (tensor<4x8xf32>, !tier.slot<bytes = 128>) {
+      %pending = tier.reload %home into %slot0 on "copy"
+          : !tier.at<"ddr", tensor<4x8xf32>>, !tier.slot<bytes = 128> -> !tier.pending<tensor<4x8xf32>>
+      %value = tier.wait %pending : !tier.pending<tensor<4x8xf32>> -> tensor<4x8xf32>
+      %y = arith.mulf %x, %value : tensor<4x8xf32>
+      %slot1 = tier.release %value : tensor<4x8xf32> -> !tier.slot<bytes = 128>
+      return %y, %slot1 : tensor<4x8xf32>, !tier.slot<bytes = 128>
+    }
+    ```
   }];
   let arguments = (ins Tier_At:$home, Tier_Slot:$slot, StrAttr:$engine);
   let results = (outs Tier_Pending:$pending);
@@ -252,7 +324,14 @@ def Tier_ReloadOp : Tier_Op<"reload"> {
 def Tier_ReleaseOp : Tier_Op<"release"> {
   let summary = "give back the slot of a value";
   let description = [{
-    Nothing reads or writes the value any more; its slot is free.
+    Nothing reads or writes the value any more; its slot is free. That the value lies in a slot of this size, `tier-verify` checks.
+
+    ```mlir
+    func.func @done(%value: tensor<4x8xf32>) -> !tier.slot<bytes = 128> {
+      %slot = tier.release %value : tensor<4x8xf32> -> !tier.slot<bytes = 128>
+      return %slot : !tier.slot<bytes = 128>
+    }
+    ```
   }];
   let arguments = (ins AnyType:$value);
   let results = (outs Tier_Slot:$slot);
@@ -263,12 +342,20 @@ def Tier_ReleaseOp : Tier_Op<"release"> {
 def Tier_StreamOp : Tier_Op<"stream"> {
   let summary = "let a far value come in blocks while it is read";
   let description = [{
-    The value as one op reads it from front to back: blocks of `rows` rows come through two buffers, one while the other is read.
+    The value as one op reads it from front to back: blocks of `rows` rows come through two buffers, one while the other is read. The buffers are lent and not
+    used up: after the reader they serve the next. That one op alone reads the result, `tier-verify` checks.
 
     Constraints:
-    - (stream_c1) the result is what lies at home.
-    - (stream_c2) a block fits into each buffer.
-    - (stream_c3) one op alone reads the result.
+    - (stream_c1) the result is what lies at home, a row store.
+    - (stream_c2) blocks have rows, and one fits into each buffer.
+
+    ```mlir
+    func.func @scan(%home: !tier.at<"ddr", !strata.cache<key 16xf32, page = 64>>, %a: !tier.slot<bytes = 8192>, %b: !tier.slot<bytes = 8192>) -> !strata.cache<key 16xf32, page = 64> {
+      %keys = tier.stream %home blocks of 128 rows through %a, %b on "copy"
+          : !tier.at<"ddr", !strata.cache<key 16xf32, page = 64>>, !tier.slot<bytes = 8192>, !tier.slot<bytes = 8192> -> !strata.cache<key 16xf32, page = 64>
+      return %keys : !strata.cache<key 16xf32, page = 64>
+    }
+    ```
   }];
   let arguments = (ins Tier_At:$home, Tier_Slot:$first, Tier_Slot:$second, I64Attr:$rows, StrAttr:$engine);
   let results = (outs AnyType:$result);
@@ -281,9 +368,20 @@ def Tier_StreamOp : Tier_Op<"stream"> {
 def Tier_OffloadOp : Tier_Op<"offload"> {
   let summary = "start copying a whole value home";
   let description = [{
+    The home is written as a whole; the value may be read meanwhile.
+
     Constraints:
     - (offload_c1) the value is what lies at home.
     - (offload_c2) the result is the home, pending.
+
+    ```mlir
+    func.func @save(%activation: tensor<?x8xf32>, %home0: !tier.at<"ddr", tensor<?x8xf32>>) -> !tier.at<"ddr", tensor<?x8xf32>> {
+      %pending = tier.offload %activation to %home0 on "copy"
+          : tensor<?x8xf32>, !tier.at<"ddr", tensor<?x8xf32>> -> !tier.pending<!tier.at<"ddr", tensor<?x8xf32>>>
+      %home1 = tier.wait %pending : !tier.pending<!tier.at<"ddr", tensor<?x8xf32>>> -> !tier.at<"ddr", tensor<?x8xf32>>
+      return %home1 : !tier.at<"ddr", tensor<?x8xf32>>
+    }
+    ```
   }];
   let arguments = (ins AnyType:$value, Tier_At:$home, StrAttr:$engine);
   let results = (outs Tier_Pending:$pending);

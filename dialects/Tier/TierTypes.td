@@ -22,7 +22,7 @@ class Tier_Type<string name, string typeMnemonic> : TypeDef<Tier_Dialect, name> 
 def Tier_At : Tier_Type<"At", "at"> {
   let summary = "a value that lies in a tier";
   let description = [{
-    A `T` (a row store, or a ranked tensor of static size) in the named tier. Rows begin `stride` bytes apart, at multiples of
+    A `T` (a row store or a ranked tensor) in the named tier. Rows begin `stride` bytes apart, at multiples of
     `align` bytes; left out, they lie side by side.
 
     Example: `!tier.at<"ddr", !strata.cache<key 16xf32, page = 64>>`.

@@ -1,6 +1,10 @@
 //===- Types.cpp - Values in tiers ----------------------------------------===//
 #include "strata/dialects/Tier/IR.h"
 
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
+
 using namespace mlir;
 using namespace strata;
 using namespace strata::tier;
@@ -12,10 +16,10 @@ static int64_t getRowBytes(Type value) {
   auto tensor = dyn_cast<RankedTensorType>(value);
   if (!tensor || !tensor.getElementType().isIntOrFloat())
     return 0;
-  int64_t bytes = tensor.getElementTypeBitWidth() / 8;
+  uint64_t bytes = tensor.getElementTypeBitWidth() / 8;
   for (int64_t size : tensor.getShape().drop_front(tensor.getRank() > 0 ? 1 : 0))
-    bytes *= ShapedType::isDynamic(size) ? 1 : size;
-  return bytes;
+    bytes = llvm::SaturatingMultiply<uint64_t>(bytes, ShapedType::isDynamic(size) ? 1 : size);
+  return int64_t(std::min<uint64_t>(bytes, std::numeric_limits<int64_t>::max()));
 }
 
 static LogicalResult verifyRows(function_ref<InFlightDiagnostic()> emitError, StringAttr space,
@@ -25,14 +29,15 @@ static LogicalResult verifyRows(function_ref<InFlightDiagnostic()> emitError, St
   auto tensor = dyn_cast<RankedTensorType>(value);
   if (!isa<RowStoreTypeInterface>(value) && !tensor)
     return emitError() << "expected a row store or a ranked tensor but got " << value;
-  if (stride && stride < getRowBytes(value))
+  if (stride < 0 || (stride && stride < getRowBytes(value)))
     return emitError() << "expected a stride of at least the " << getRowBytes(value)
                        << " bytes of a row but got " << stride;
   if (align < 0 || (align & (align - 1)))
     return emitError() << "expected an alignment that is a power of two but got " << align;
-  if (align && stride % align)
+  int64_t step = stride ? stride : getRowBytes(value);
+  if (align && step % align)
     return emitError() << "expected a stride that is a multiple of the alignment " << align
-                       << " but got " << stride;
+                       << " but got " << step;
   return success();
 }
 
@@ -57,9 +62,7 @@ static void printStride(AsmPrinter &printer, int64_t stride, int64_t align) {
   printer << ">";
 }
 
-int64_t AtType::getRowStride() const {
-  return getStride() ? getStride() : getRowBytes(getValue());
-}
+int64_t AtType::getRowStride() const { return getStride() ? getStride() : getRowBytes(getValue()); }
 
 LogicalResult AtType::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr space,
                              Type value, int64_t stride, int64_t align) {

@@ -2,6 +2,7 @@
 #include "strata/lib/Reference/InputModule.h"
 
 #include "strata/dialects/Strata/ModelAttributes.h"
+#include "strata/dialects/Tier/IR.h"
 #include "strata/lib/Reference/StepState.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,8 +17,9 @@ using namespace mlir;
 namespace strata::reference {
 
 Expected<OwningOpRef<ModuleOp>> parseInputModule(StringRef bytes, MLIRContext &context) {
-  context
-      .loadDialect<StrataDialect, arith::ArithDialect, func::FuncDialect, tensor::TensorDialect>();
+  // Of `tier` only what it is: such a module is refused with a message that says why.
+  context.loadDialect<StrataDialect, tier::TierDialect, arith::ArithDialect, func::FuncDialect,
+                      tensor::TensorDialect>();
   std::string text;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (text.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error) {
@@ -42,6 +44,8 @@ Expected<OwningOpRef<ModuleOp>> parseInputModule(StringRef bytes, MLIRContext &c
 static bool isSupported(Operation &op) {
   if (auto attention = dyn_cast<AttentionOp>(op))
     return !attention.isPlaced();
+  if (auto append = dyn_cast<AppendOp>(op))
+    return !append.getInOrder();
   return isa<TokenIdsOp, PositionsOp, WeightOp, EmbeddingOp, LinearOp, HeadLinearOp, RmsNormOp,
              LayerNormOp, RopeOp, HadamardOp, GatedMlpOp, GatedLinearOp, RouteOp,
              MixtureOfExpertsOp, ExpertOutputsOp, CombineExpertsOp, KernelOp, AppendOp,
@@ -79,12 +83,23 @@ MutableArrayRef<BlockArgument> getActivations(func::FuncOp step) {
   return step.front().getArguments().drop_front(1 + getCaches(step).size() + getRows(step).size());
 }
 
+/// Is it a type or op of the dialect that says where data lie? What a model computes is the same
+/// without it.
+static bool isOfTier(Type type) { return isa<tier::TierDialect>(type.getDialect()); }
+static bool isOfTier(Operation &op) { return isa<tier::TierDialect>(op.getDialect()); }
+
 Expected<func::FuncOp> findStep(ModuleOp module) {
   auto step = module.lookupSymbol<func::FuncOp>(kEntryPoint);
   if (!step || step.isExternal())
     return Status(StatusCode::InvalidArgument, "the module has no function @step");
   if (!llvm::hasSingleElement(step.getBody()))
     return errorAt(step, "expected @step to have one block", StatusCode::Unsupported);
+  if (llvm::any_of(step.getArgumentTypes(), [](Type type) { return isOfTier(type); }) ||
+      llvm::any_of(step.front(), [](Operation &op) { return isOfTier(op); }))
+    return errorAt(step,
+                   "says where data lie; the reference executor takes modules from before the "
+                   "phase place",
+                   StatusCode::Unsupported);
   if (step.getNumArguments() == 0 || !isa<BatchType>(step.getArgumentTypes().front()) ||
       !llvm::all_of(getActivations(step),
                     [](BlockArgument argument) { return isActivation(argument.getType()); }))

@@ -17,7 +17,9 @@ def VerifyPhase : Pass<"strata-verify-phase", "::mlir::ModuleOp"> {
     Phase `input` knows the model's ops of `strata`, and of the rest `func.func`, `func.return`, `arith.addf`, `arith.mulf`,
     `arith.constant`, `tensor.dim`, `tensor.extract_slice`, `tensor.expand_shape`, `tensor.collapse_shape` and `tensor.concat`.
     Phase `share` knows the same but `strata.index_scores` and `strata.top_k`; phase `fuse` knows `strata.kernel` and the parts of feed-forward
-    layers besides. Phase `lower` knows the commands, `strata.weight`, and in the module of kernels `arith`, `func`, `math`, `memref`, `scf` and
+    layers besides; phase `place` knows `tier`, `strata.records`, `strata.own_records` and attention in steps besides, and checks what `strata` and `tier`
+    promise each other: resolved and written records are numbers in pages of the home's size, rows of a hot set are read by the slots of the plan that it
+    is viewed by, parts of an attention list hits and misses of one plan, records in order go to stages. Phase `lower` knows the commands, `strata.weight`, and in the module of kernels `arith`, `func`, `math`, `memref`, `scf` and
     `vector`.
   }];
   let options = [Option<"phase", "phase", "std::string", "\"input\"", "The phase whose end is checked: input, share, fuse, place or lower">];

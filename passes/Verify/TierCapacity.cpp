@@ -3,11 +3,35 @@
 
 #include "strata/dialects/Tier/IR.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace strata;
 using namespace strata::tier;
+
+static bool isTransfer(Operation *op) {
+  return isa<GatherOp, WriteBackOp, ReloadOp, StreamOp, OffloadOp>(op);
+}
+
+/// The product, or the greatest number: sizes in a module may be anything.
+static int64_t multiply(int64_t a, int64_t b) {
+  uint64_t product =
+      llvm::SaturatingMultiply<uint64_t>(std::max<int64_t>(a, 0), std::max<int64_t>(b, 0));
+  return int64_t(std::min<uint64_t>(product, std::numeric_limits<int64_t>::max()));
+}
+
+static int64_t addUp(int64_t a, int64_t b) {
+  return int64_t(
+      std::min<uint64_t>(uint64_t(a) + uint64_t(b), std::numeric_limits<int64_t>::max()));
+}
+
+static int64_t roundUp(int64_t count, int64_t unit) {
+  return multiply(count / unit + (count % unit != 0), unit);
+}
 
 namespace {
 
@@ -30,8 +54,12 @@ private:
   LogicalResult checkBlock(Block &block, int64_t before);
   /// `what` names a sum in messages.
   void add(StringRef what, int64_t bytes) {
-    sums[what] += bytes;
-    always += bytes;
+    sums[what] = addUp(sums[what], bytes);
+    always = addUp(always, bytes);
+  }
+  void addFar(AtType at, int64_t bytes) {
+    int64_t &sum = far[at.getSpace().getValue()];
+    sum = addUp(sum, bytes);
   }
   InFlightDiagnostic &list(InFlightDiagnostic &error) const;
 
@@ -46,12 +74,6 @@ private:
 
 } // namespace
 
-static bool isTransfer(Operation *op) {
-  return isa<GatherOp, WriteBackOp, ReloadOp, StreamOp, OffloadOp>(op);
-}
-
-static int64_t roundUp(int64_t count, int64_t unit) { return (count + unit - 1) / unit * unit; }
-
 int64_t Ledger::getSize(StringRef name) const {
   auto size = module->getAttrOfType<IntegerAttr>(name);
   return size ? size.getInt() : 0;
@@ -59,11 +81,13 @@ int64_t Ledger::getSize(StringRef name) const {
 
 int64_t Ledger::getWholeBytes(Type value, int64_t stride) const {
   if (auto store = dyn_cast<RowStoreTypeInterface>(value))
-    return roundUp(getSize("tier.context"), store.getPageRows()) * getSize("tier.batch") * stride;
+    return multiply(
+        multiply(roundUp(getSize("tier.context"), store.getPageRows()), getSize("tier.batch")),
+        stride);
   auto tensor = cast<RankedTensorType>(value);
   if (!tensor.hasStaticShape() || tensor.getRank() == 0)
     return 0;
-  return tensor.getDimSize(0) * stride;
+  return multiply(tensor.getDimSize(0), stride);
 }
 
 LogicalResult Ledger::readMachine() {
@@ -127,13 +151,13 @@ LogicalResult Ledger::checkNames() {
 void Ledger::countArguments() {
   for (Type type : function.getArgumentTypes()) {
     if (auto hotSet = dyn_cast<HotSetType>(type))
-      add("hot sets", hotSet.getSlots() * hotSet.getRowStride());
+      add("hot sets", multiply(hotSet.getSlots(), hotSet.getRowStride()));
     else if (auto slot = dyn_cast<SlotType>(type))
       add("slots", slot.getBytes());
     else if (auto store = dyn_cast<RowStoreTypeInterface>(type))
       add("whole row stores", getWholeBytes(type, store.getRowBytes()));
     else if (auto at = dyn_cast<AtType>(type))
-      far[at.getSpace().getValue()] += getWholeBytes(at.getValue(), at.getRowStride());
+      addFar(at, getWholeBytes(at.getValue(), at.getRowStride()));
   }
 }
 
@@ -144,15 +168,15 @@ void Ledger::countOp(Operation *op) {
   } else if (auto stage = dyn_cast<StageOp>(op)) {
     AtType home = stage.getHome().getType();
     auto store = cast<RowStoreTypeInterface>(home.getValue());
-    add("stages", roundUp(getSize("tier.tokens"), store.getPageRows()) * home.getRowStride());
+    add("stages",
+        multiply(roundUp(getSize("tier.tokens"), store.getPageRows()), home.getRowStride()));
   } else if (auto home = dyn_cast<HomeOp>(op)) {
     AtType at = home.getHome().getType();
     auto bytes = op->getAttrOfType<IntegerAttr>("tier.bytes");
-    far[at.getSpace().getValue()] +=
-        bytes ? bytes.getInt() : getWholeBytes(at.getValue(), at.getRowStride());
+    addFar(at, bytes ? bytes.getInt() : getWholeBytes(at.getValue(), at.getRowStride()));
   } else if (auto bytes = op->getAttrOfType<IntegerAttr>("tier.bytes")) {
     if (!isTransfer(op) && op->getNumOperands() == 0)
-      add("resident values", bytes.getInt());
+      add("resident values", std::max<int64_t>(bytes.getInt(), 0));
   }
 }
 
@@ -187,8 +211,10 @@ LogicalResult Ledger::checkBlock(Block &block, int64_t before) {
   for (Operation &op : block) {
     auto bytes = op.getAttrOfType<IntegerAttr>("tier.bytes");
     if (bytes && !isTransfer(&op) && !isa<HomeOp>(op) && op.getNumOperands()) {
-      live += bytes.getInt();
-      ends[getLastUse(&op, block)] += bytes.getInt();
+      int64_t added = std::max<int64_t>(bytes.getInt(), 0);
+      live = addUp(live, added);
+      int64_t &end = ends[getLastUse(&op, block)];
+      end = addUp(end, added);
     }
     if (live > capacity.lookup(near)) {
       InFlightDiagnostic error = op.emitOpError() << "expected at most " << capacity.lookup(near)
@@ -214,7 +240,7 @@ LogicalResult Ledger::run() {
       countOp(op);
   });
   if (auto workspace = function->getAttrOfType<IntegerAttr>("tier.workspace"))
-    add("workspace", workspace.getInt());
+    add("workspace", std::max<int64_t>(workspace.getInt(), 0));
   for (auto &tier : far)
     if (int64_t bytes = capacity.lookup(tier.first()); tier.second > bytes)
       return function.emitError() << "expected at most " << bytes << " bytes in " << tier.first()

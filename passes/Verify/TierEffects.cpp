@@ -249,7 +249,11 @@ LogicalResult TierFlow::runCompute(Operation *op, State &state) {
       define(result, fact, state);
     }
   }
+  // What streams is read once, from front to back.
   for (Value operand : op->getOperands())
-    state.end(operand); // of a stream: it was read
+    if (operand.getDefiningOp<StreamOp>()) {
+      state.end(operand);
+      state.usedUp.try_emplace(operand, op);
+    }
   return success();
 }

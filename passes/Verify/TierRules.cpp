@@ -20,6 +20,8 @@ LogicalResult TierFlow::checkUse(Operation *op, Value value, const State &state)
       return report(op->emitOpError()
                         << "reads a hot set before the transfer into it is waited for",
                     taker, "the transfer");
+    if (value.getDefiningOp<StreamOp>())
+      return report(op->emitOpError() << "reads a stream a second time", taker, "it was read here");
     return report(op->emitOpError() << "uses a linear value a second time, " << value.getType(),
                   taker, "it was used up here");
   }

@@ -1,6 +1,8 @@
 //===- VerifyPhase.cpp - What a phase promises ----------------------------===//
 #include "strata/dialects/Strata/IR.h"
+#include "strata/dialects/Tier/IR.h"
 #include "strata/passes/Verify/Passes.h"
+#include "strata/passes/Verify/VerifyPlaced.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -32,15 +34,21 @@ static bool isFusionOp(Operation *op) {
   return isa<KernelOp, YieldOp, GatedLinearOp, ExpertOutputsOp, CombineExpertsOp>(op);
 }
 
-/// Ops of the strata dialect in a form that the phase place adds.
+/// Ops, or forms of ops, that the phase place adds.
 static bool isPlacedOp(Operation *op) {
-  auto attention = dyn_cast<AttentionOp>(op);
-  return isa<AttentionScoresOp, PartialAttentionOp>(op) || (attention && attention.isPlaced());
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return attention.isPlaced();
+  if (auto append = dyn_cast<AppendOp>(op))
+    return append.getInOrder();
+  return isa<AttentionScoresOp, PartialAttentionOp, RecordsOp, OwnRecordsOp>(op) ||
+         isa<tier::TierDialect>(op->getDialect());
 }
 
 static bool isTensorOp(Operation *op, bool isFused) {
   if (isa<StrataDialect>(op->getDialect()))
     return !isCommand(op) && (isFused || !isFusionOp(op));
+  if (isa<tier::TierDialect>(op->getDialect()))
+    return true; // if the phase has placed ops
   return isa<func::FuncOp, func::ReturnOp, arith::AddFOp, arith::MulFOp, arith::ConstantOp,
              tensor::DimOp, tensor::ExtractSliceOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
              tensor::ConcatOp>(op);
@@ -79,15 +87,26 @@ static bool isRows(Type type) {
   return tensor && tensor.getRank() == 2 && tensor.getElementType().isInteger(32);
 }
 
-/// `@step(!strata.batch, caches…, rows…)`, whose results are checked by the caller.
-static FailureOr<func::FuncOp> verifyEntry(ModuleOp module) {
+static bool isCache(Type type) { return getCacheOfArgument(type) != Type(); }
+
+/// `@step(!strata.batch, caches…, rows…)`, whose results are checked by the caller. If it is
+/// `isPlaced`, caches may be `!tier.at`, and tables and hot sets stand behind them.
+static FailureOr<func::FuncOp> verifyEntry(ModuleOp module, bool isPlaced) {
   auto step = module.lookupSymbol<func::FuncOp>("step");
   if (!step || step.isExternal() || !step.getBody().hasOneBlock())
     return module.emitError() << "expected a function @step with one block but there is none";
   ArrayRef<Type> arguments = step.getArgumentTypes();
-  if (arguments.empty() || !isa<BatchType>(arguments.front()) ||
-      !llvm::all_of(arguments.drop_front().drop_while(llvm::IsaPred<CacheType>), isRows))
-    return step.emitError() << "expected @step to take a batch, then caches, then rows, but got "
+  bool hasBatch = !arguments.empty() && isa<BatchType>(arguments.front());
+  ArrayRef<Type> rest = hasBatch ? arguments.drop_front() : arguments;
+  if (isPlaced)
+    rest = rest.drop_while(isCache)
+               .drop_while(llvm::IsaPred<tier::TableType>)
+               .drop_while(llvm::IsaPred<tier::HotSetType>);
+  else
+    rest = rest.drop_while(llvm::IsaPred<CacheType>);
+  if (!hasBatch || !llvm::all_of(rest, isRows))
+    return step.emitError() << "expected @step to take a batch, then caches, "
+                            << (isPlaced ? "tables and hot sets, " : "") << "then rows, but got "
                             << step.getFunctionType();
   return step;
 }
@@ -144,14 +163,16 @@ static LogicalResult verifySizes(tensor::ExpandShapeOp op) {
                           << op.getStaticOutputShape() << "]";
 }
 
-/// The phases `input`, `share` and `fuse`.
+/// The phases `input`, `share`, `fuse` and `place`.
 static LogicalResult verifyModel(ModuleOp module, StringRef phase) {
-  FailureOr<func::FuncOp> step = verifyEntry(module);
+  bool isPlaced = phase == "place";
+  FailureOr<func::FuncOp> step = verifyEntry(module, isPlaced);
   if (failed(step) || failed(verifyModelAttributes(module)))
     return failure();
+  // Caches, and behind them the tables and hot sets of a placed step.
   ArrayRef<Type> results = step->getResultTypes(),
-                 caches =
-                     step->getArgumentTypes().drop_front().take_while(llvm::IsaPred<CacheType>);
+                 caches = step->getArgumentTypes().drop_front().take_while(
+                     [](Type type) { return !isRows(type); });
   auto logits = results.empty() ? RankedTensorType() : dyn_cast<RankedTensorType>(results.front());
   if (!logits || logits.getRank() != 2 || !logits.getElementType().isF32() ||
       logits.isDynamicDim(1))
@@ -165,8 +186,8 @@ static LogicalResult verifyModel(ModuleOp module, StringRef phase) {
            << "expected @step to return its caches in order after the logits, then rows, but got "
            << step->getFunctionType();
   int64_t pageSize = 0;
-  for (Type type : caches) {
-    int64_t size = cast<CacheType>(type).getPageSize();
+  for (Type type : caches.take_while(isCache)) {
+    int64_t size = cast<CacheType>(getCacheOfArgument(type)).getPageSize();
     if (pageSize && size != pageSize)
       return step->emitError() << "expected all caches to have pages of " << pageSize
                                << " tokens but got " << size;
@@ -177,19 +198,19 @@ static LogicalResult verifyModel(ModuleOp module, StringRef phase) {
       return verifySize(size);
     if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
       return verifySizes(expand);
-    bool isPlaced = phase == "place";
     if (op == module ||
         (isTensorOp(op, phase == "fuse" || isPlaced) && (isPlaced || !isPlacedOp(op))))
       return WalkResult::advance();
     return op->emitOpError() << "is not part of the phase " << phase;
   });
-  if (result.wasInterrupted() || failed(verifyLinearCaches(*step)))
+  if (result.wasInterrupted() || failed(verifyLinearCaches(*step)) ||
+      (isPlaced && failed(verifyPlaced(*step))))
     return failure();
   return phase == "input" ? success() : verifyNoScores(*step);
 }
 
 static LogicalResult verifyLower(ModuleOp module) {
-  FailureOr<func::FuncOp> step = verifyEntry(module);
+  FailureOr<func::FuncOp> step = verifyEntry(module, /*isPlaced=*/true);
   if (failed(step) || failed(verifyModelAttributes(module)))
     return failure();
   for (Operation &op : step->getBody().front()) {
