@@ -247,3 +247,18 @@ LogicalResult CombineExpertsOp::verify() {
   return expectSize(*this, "combine_experts_c1", "the result's features", dim(getOutputs(), 2),
                     dim(getResult(), 1));
 }
+
+static LogicalResult verifyPageSize(Operation *op, StringRef constraint, int64_t size) {
+  if (size >= 1)
+    return success();
+  return op->emitOpError() << "(" << constraint
+                           << ") expected pages of at least 1 record but got " << size;
+}
+
+LogicalResult RecordsOp::verify() {
+  return verifyPageSize(*this, "records_c1", int64_t(getPageSize()));
+}
+
+LogicalResult OwnRecordsOp::verify() {
+  return verifyPageSize(*this, "own_records_c1", int64_t(getPageSize()));
+}

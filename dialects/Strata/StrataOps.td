@@ -413,9 +413,10 @@ def Strata_RecordsOp : Strata_Op<"records", [Pure, AllTypesMatch<["rows", "recor
     }
     ```
   }];
-  let arguments = (ins Strata_Rows:$rows, Strata_Batch:$batch, ConfinedAttr<I64Attr, [IntPositive]>:$page_size);
+  let arguments = (ins Strata_Rows:$rows, Strata_Batch:$batch, I64Attr:$page_size);
   let results = (outs Strata_Rows:$records);
   let assemblyFormat = "$rows `[` $batch `]` attr-dict `:` type($rows)";
+  let hasVerifier = 1;
 }
 
 def Strata_OwnRecordsOp : Strata_Op<"own_records", [Pure]> {
@@ -433,9 +434,10 @@ def Strata_OwnRecordsOp : Strata_Op<"own_records", [Pure]> {
     }
     ```
   }];
-  let arguments = (ins Strata_Batch:$batch, ConfinedAttr<I64Attr, [IntPositive]>:$page_size);
+  let arguments = (ins Strata_Batch:$batch, I64Attr:$page_size);
   let results = (outs Strata_TokenInts:$records);
   let assemblyFormat = "`[` $batch `]` attr-dict `:` type($records)";
+  let hasVerifier = 1;
 }
 
 def Strata_IndexScoresOp : Strata_CacheComputeOp<"index_scores"> {
