@@ -110,8 +110,6 @@ func.func @logical_and_physical_page(%home: !home, %t0: !table, %hot0: !hot {tie
 !w = tensor<4xf32>
 !far = !tier.at<"ddr", !w>
 !slot = !tier.slot<bytes = 16>
-func.func private @read(!keys) -> !w
-func.func private @append(!keys) -> !keys
 module attributes {tier.tiers = ["hbm", "ddr"], tier.capacity = {hbm = 16, ddr = 16}} {
   // expected-error@+1 {{expected at most 16 bytes in hbm but got 32, slots 32}}
   func.func @counts_what_is_loaded(%far: !far) {
