@@ -2,7 +2,6 @@
 #include "strata/lib/Sim/Simulation.h"
 
 #include "strata/lib/Sim/Misses.h"
-#include "strata/runtime/core/SessionPlan.h"
 
 #include <algorithm>
 #include <functional>
@@ -81,9 +80,6 @@ static int64_t &trafficOf(Traffic &traffic, const Transfer &transfer) {
 /// Adds up a timeline by layer, by engine and by cause.
 static void summarise(const package::Manifest &manifest, StepResult &result) {
   std::map<int, LayerResult> layers;
-  auto layerOf = [&](int command) -> LayerResult & {
-    return layers[manifest.commands()->Get(uint32_t(command))->layer()];
-  };
   const StepProgram &program = result.program;
   const Timeline &timeline = result.timeline;
   for (size_t i = 0; i < program.operations.size(); ++i) {
@@ -92,7 +88,8 @@ static void summarise(const package::Manifest &manifest, StepResult &result) {
       continue;
     int64_t time = timeline.operations[i].length();
     (operation.isCollective ? result.collectiveNanoseconds : result.computeNanoseconds) += time;
-    layerOf(operation.command).computeNanoseconds += time;
+    layers[manifest.commands()->Get(uint32_t(operation.command))->layer()].computeNanoseconds +=
+        time;
   }
   for (size_t i = 0; i < program.transfers.size(); ++i) {
     const Transfer &transfer = program.transfers[i];
@@ -100,7 +97,7 @@ static void summarise(const package::Manifest &manifest, StepResult &result) {
     ++engine.transfers;
     (transfer.toNear ? engine.bytesToNear : engine.bytesToFar) += transfer.bytes;
     trafficOf(result.traffic, transfer) += transfer.bytes;
-    LayerResult &layer = layerOf(transfer.command);
+    LayerResult &layer = layers[transfer.layer];
     layer.leads |= transfer.cause == StallCause::LeaderRows;
     layer.follows |= transfer.cause == StallCause::FollowerRows;
     if (!transfer.toNear)
@@ -136,7 +133,9 @@ StepResult simulateStep(const package::Manifest &manifest, const Machine &machin
   for (const package::CommandEntry *entry : *manifest.commands())
     result.work += computeWork(manifest, *entry, facts, options.formats);
   result.engines.resize(engines.size());
-  result.program = buildStep(manifest, machine, engines, facts, options);
+  ProgramOptions calibrated = options;
+  calibrate(manifest, machine, engines, facts, calibrated);
+  result.program = buildStep(manifest, machine, engines, facts, calibrated);
   result.timeline =
       runTimeline(result.program.operations, result.program.transfers, result.program.links);
   result.nanoseconds = result.timeline.nanoseconds;
@@ -204,20 +203,24 @@ std::vector<Variation> listVariations(const package::Manifest &manifest, const M
   return all;
 }
 
-StepResult simulateDecode(const package::Manifest &manifest, const Machine &machine,
-                          const std::vector<int> &engines, const SimulationOptions &options) {
+StepFacts makeFacts(const package::Manifest &manifest, const SimulationOptions &options) {
   StepFacts facts = makeDecodeStep(options.context, options.batch);
   addExpectedMisses(manifest, options.misses, options.missDivisor, facts);
+  return facts;
+}
+
+StepResult simulateDecode(const package::Manifest &manifest, const Machine &machine,
+                          const std::vector<int> &engines, const SimulationOptions &options) {
+  StepFacts facts = makeFacts(manifest, options);
   return simulateStep(manifest, machine, engines, facts, options.program);
 }
 
 } // namespace
 
-Expected<Simulation> simulate(const rt::Package &package, const Machine &machine,
+Expected<Simulation> simulate(const package::Manifest &manifest, const Machine &machine,
                               const SimulationOptions &options) {
-  const package::Manifest &manifest = package.manifest();
   Simulation result;
-  result.package = &package;
+  result.package = &manifest;
   result.machine = machine;
   result.options = options;
   if (result.options.context == 0)
@@ -230,13 +233,15 @@ Expected<Simulation> simulate(const rt::Package &package, const Machine &machine
   if (!engines.ok())
     return engines.status();
   result.engines = std::move(*engines);
-  result.limits.pages =
-      rt::pagesFor(package.model(), result.options.context) * result.options.batch;
+  int64_t pageSize = manifest.caches()->size() ? manifest.caches()->Get(0)->page_size() : 1;
+  result.limits.pages = (result.options.context + pageSize - 1) / pageSize * result.options.batch;
   result.limits.tokens = result.limits.wanted = result.options.batch;
   if (manifest.placement())
     result.limits.tokens = std::max(result.limits.tokens, manifest.placement()->tokens());
   result.memory =
       computeMemory(manifest, result.limits, machine.partition, options.program.formats);
+  calibrate(manifest, machine, result.engines, makeFacts(manifest, result.options),
+            result.options.program);
   result.step = simulateDecode(manifest, machine, result.engines, result.options);
   result.steps = 1;
   for (const Variation &variation : listVariations(manifest, machine)) {

@@ -4,8 +4,6 @@
 
 #include "strata/lib/Sim/Memory.h"
 #include "strata/lib/Sim/StepProgram.h"
-#include "strata/runtime/core/Package.h"
-
 #include <optional>
 
 namespace strata::sim {
@@ -25,7 +23,7 @@ struct Traffic {
   int64_t toNear() const { return rows + keys + weights + pages; }
 };
 
-/// A layer's share of a step. Transfers belong to the layer of the command that starts them.
+/// A layer's share of a step. Transfers belong to the layer that needs them.
 struct LayerResult {
   int layer = -1; ///< −1: outside of layers
   bool leads = false, follows = false;
@@ -62,7 +60,7 @@ struct StepResult {
 
 /// What is asked about and what came of it, for reports.
 struct Simulation {
-  const rt::Package *package = nullptr;
+  const package::Manifest *package = nullptr; ///< outlives this
   Machine machine;
   SimulationOptions options;
   std::vector<int> engines; ///< of the package, in the machine
@@ -80,7 +78,7 @@ struct Simulation {
   };
   std::vector<WhatIf> whatIfs;
 
-  const package::Manifest &manifest() const { return package->manifest(); }
+  const package::Manifest &manifest() const { return *package; }
   uint64_t capacity(size_t tier) const;
   std::string tierName(size_t tier) const;
   double seconds() const { return double(step.nanoseconds) / 1e9; }
@@ -95,7 +93,7 @@ StepResult simulateStep(const package::Manifest &manifest, const Machine &machin
 
 /// Simulates a decoding step. Errors: a context beyond the model's, an engine that the machine
 /// lacks.
-Expected<Simulation> simulate(const rt::Package &package, const Machine &machine,
+Expected<Simulation> simulate(const package::Manifest &manifest, const Machine &machine,
                               const SimulationOptions &options);
 
 } // namespace strata::sim

@@ -65,6 +65,7 @@ private:
   struct HotSet {
     const package::HotSet *table = nullptr;
     int engine = 0; ///< that gathered last
+    int layer = -1; ///< of the command that reads it
   };
   struct Table {
     const Resolution *resolution = nullptr;
@@ -75,7 +76,7 @@ private:
   void addCommand(const package::CommandEntry &entry);
   void addCompute(double seconds, bool isCollective = false);
   /// Starts a transfer in `pieces` ranges of rows or pages.
-  int start(int engine, StallCause cause, int64_t bytes, int64_t pieces, bool toNear,
+  int start(int engine, StallCause cause, int64_t bytes, int64_t pieces, bool toNear, int layer,
             int64_t rowBytes = 0);
   void wait(int transfer);
   void gather(const package::Gather &gather);
@@ -84,10 +85,10 @@ private:
   void select(const package::CommandEntry &entry, const package::Select &select);
   void attend(const package::CommandEntry &entry, int hotSet);
   int findHotSet(const package::CommandEntry &entry) const;
+  int layerOf(int command) const { return manifest_.commands()->Get(uint32_t(command))->layer(); }
   int64_t bytesOf(int cache) const {
     return recordBytes(*manifest_.caches()->Get(uint32_t(cache)), options_.formats.caches);
   }
-  void calibrate();
 
   const package::Manifest &manifest_;
   const Machine &machine_;
@@ -106,14 +107,14 @@ private:
 
 void Builder::addCompute(double seconds, bool isCollective) {
   Operation operation;
-  operation.nanoseconds = toNanoseconds(seconds);
+  operation.nanoseconds = toNanoseconds(seconds * options_.computeScale);
   operation.command = command_;
   operation.isCollective = isCollective;
   program_.operations.push_back(operation);
 }
 
 int Builder::start(int engine, StallCause cause, int64_t bytes, int64_t pieces, bool toNear,
-                   int64_t rowBytes) {
+                   int layer, int64_t rowBytes) {
   const MachineEngine &mover = machine_.engines[size_t(engines_[size_t(engine)])];
   Transfer transfer;
   transfer.engine = engine;
@@ -121,11 +122,13 @@ int Builder::start(int engine, StallCause cause, int64_t bytes, int64_t pieces, 
   transfer.toNear = toNear;
   transfer.cause = cause;
   transfer.command = command_;
+  transfer.layer = layer;
   bool byPiece = mover.kind == MachineEngine::Kind::Copy;
-  transfer.setupNanoseconds =
-      toNanoseconds(mover.operationSeconds * double(byPiece ? std::max<int64_t>(pieces, 1) : 1));
+  transfer.setupNanoseconds = toNanoseconds(mover.operationSeconds * options_.transferScale *
+                                            double(byPiece ? std::max<int64_t>(pieces, 1) : 1));
+  transfer.stretch = options_.transferScale;
   if (rowBytes > 0 && mover.alignment > 1 && rowBytes % mover.alignment != 0)
-    transfer.stretch = mover.unalignedFactor;
+    transfer.stretch *= mover.unalignedFactor;
   int number = int(program_.transfers.size());
   program_.transfers.push_back(transfer);
   Operation operation;
@@ -166,8 +169,8 @@ void Builder::gather(const package::Gather &gather) {
   if (records <= 0)
     return;
   int64_t bytes = bytesOf(hotSet.table->cache());
-  started_[gather.transfer()].push_back(
-      start(gather.engine(), cause, records * bytes, records, /*toNear=*/true, bytes));
+  started_[gather.transfer()].push_back(start(gather.engine(), cause, records * bytes, records,
+                                              /*toNear=*/true, hotSet.layer, bytes));
 }
 
 /// Before the leader of the next group gathers, a share of what it would miss is brought: after all
@@ -191,7 +194,7 @@ void Builder::speculateFor(uint32_t next) {
       if (table.ahead > 0)
         started_[gather->transfer()].push_back(start(gather->engine(), StallCause::FollowerRows,
                                                      table.ahead * bytes, table.ahead,
-                                                     /*toNear=*/true, bytes));
+                                                     /*toNear=*/true, hotSet.layer, bytes));
       return;
     }
   }
@@ -221,7 +224,7 @@ void Builder::attend(const package::CommandEntry &entry, int number) {
   for (const Resolution::Block &block : table.resolution->blocks) {
     if (!isFirst && block.misses > 0)
       wait(start(hotSet.engine, StallCause::FurtherRows, block.misses * bytes, block.misses,
-                 /*toNear=*/true, bytes));
+                 /*toNear=*/true, hotSet.layer, bytes));
     isFirst = false;
     addCompute(seconds * double(block.tokens) / double(tokens));
   }
@@ -247,7 +250,7 @@ void Builder::reload(const package::Reload &reload) {
     cause = StallCause::Pages;
   }
   started_[reload.transfer()].push_back(
-      start(reload.engine(), cause, bytes, pieces, /*toNear=*/true));
+      start(reload.engine(), cause, bytes, pieces, /*toNear=*/true, layerOf(command_)));
 }
 
 /// The keys of a streamed cache come in blocks of pages, each sequence's for itself; one is scored
@@ -276,7 +279,7 @@ void Builder::select(const package::CommandEntry &entry, const package::Select &
   auto startBlock = [&](size_t b) {
     started.push_back(start(select.engine(), StallCause::IndexKeys,
                             blocks[b] * pageSize * bytesOf(select.cache()), blocks[b],
-                            /*toNear=*/true));
+                            /*toNear=*/true, layerOf(command_)));
   };
   for (size_t b = 0; b < std::min<size_t>(blocks.size(), 2); ++b)
     startBlock(b);
@@ -305,9 +308,9 @@ void Builder::addCommand(const package::CommandEntry &entry) {
     return;
   case Command::WriteBack: {
     const package::WriteBack &back = *entry.command_as_WriteBack();
-    started_[back.transfer()].push_back(start(back.engine(), StallCause::WriteBack,
-                                              facts_.tokens() * bytesOf(back.cache()),
-                                              facts_.tokens(), /*toNear=*/false));
+    started_[back.transfer()].push_back(
+        start(back.engine(), StallCause::WriteBack, facts_.tokens() * bytesOf(back.cache()),
+              facts_.tokens(), /*toNear=*/false, layerOf(command_)));
     return;
   }
   case Command::Reload:
@@ -325,33 +328,14 @@ void Builder::addCommand(const package::CommandEntry &entry) {
   }
 }
 
-/// Scales times to those that were measured.
-void Builder::calibrate() {
-  double compute = 0, transfers = 0;
-  for (const Operation &operation : program_.operations)
-    compute += double(operation.nanoseconds);
-  for (const Transfer &transfer : program_.transfers)
-    if (double rate = program_.links.engines[size_t(transfer.engine)].bandwidth;
-        transfer.toNear && rate > 0)
-      transfers += double(transfer.setupNanoseconds) +
-                   double(transfer.bytes) * transfer.stretch / rate * 1e9;
-  if (options_.computeSeconds > 0 && compute > 0)
-    for (Operation &operation : program_.operations)
-      operation.nanoseconds =
-          std::llround(double(operation.nanoseconds) * (options_.computeSeconds * 1e9 / compute));
-  if (options_.transferSeconds > 0 && transfers > 0)
-    for (Transfer &transfer : program_.transfers) {
-      double factor = options_.transferSeconds * 1e9 / transfers;
-      transfer.setupNanoseconds = std::llround(double(transfer.setupNanoseconds) * factor);
-      transfer.stretch *= factor;
-    }
-}
-
 StepProgram Builder::run() {
   program_.links = makeLinks(machine_, engines_);
   if (manifest_.hot_sets())
     for (const package::HotSet *hotSet : *manifest_.hot_sets())
-      hotSets_.push_back({hotSet, 0});
+      hotSets_.push_back({hotSet, 0, -1});
+  for (const package::CommandEntry *entry : *manifest_.commands())
+    if (int hotSet = findHotSet(*entry); hotSet >= 0)
+      hotSets_[size_t(hotSet)].layer = entry->layer();
   tables_.resize(manifest_.slot_tables() ? manifest_.slot_tables()->size() : 0);
   std::vector<double> collectives = findCollectives(manifest_, machine_, facts_);
   for (uint32_t i = 0; i < manifest_.commands()->size(); ++i) {
@@ -360,8 +344,27 @@ StepProgram Builder::run() {
     if (collectives[i] > 0)
       addCompute(collectives[i], /*isCollective=*/true);
   }
-  calibrate();
   return std::move(program_);
+}
+
+void calibrate(const package::Manifest &manifest, const Machine &machine,
+               const std::vector<int> &engines, const StepFacts &facts, ProgramOptions &options) {
+  if (options.computeSeconds <= 0 && options.transferSeconds <= 0)
+    return;
+  StepProgram program = buildStep(manifest, machine, engines, facts, options);
+  double compute = 0, transfers = 0;
+  for (const Operation &operation : program.operations)
+    compute += double(operation.nanoseconds);
+  for (const Transfer &transfer : program.transfers)
+    if (double rate = program.links.engines[size_t(transfer.engine)].bandwidth;
+        transfer.toNear && rate > 0)
+      transfers += double(transfer.setupNanoseconds) +
+                   double(transfer.bytes) * transfer.stretch / rate * 1e9;
+  if (options.computeSeconds > 0 && compute > 0)
+    options.computeScale *= options.computeSeconds * 1e9 / compute;
+  if (options.transferSeconds > 0 && transfers > 0)
+    options.transferScale *= options.transferSeconds * 1e9 / transfers;
+  options.computeSeconds = options.transferSeconds = 0;
 }
 
 StepProgram buildStep(const package::Manifest &manifest, const Machine &machine,

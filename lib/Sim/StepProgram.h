@@ -20,9 +20,10 @@ struct ProgramOptions {
   /// The share of a leader's missing records that speculation brought before: they follow the
   /// transfers of the group before it.
   double speculation = 0;
-  /// Times are scaled so that compute, and all transfers to the near tier one after the other, take
-  /// so long; 0: as predicted.
+  /// Measured times: compute takes so long, and so do all transfers to the near tier one after the
+  /// other; 0: as predicted. `calibrate` makes scales of them.
   double computeSeconds = 0, transferSeconds = 0;
+  double computeScale = 1, transferScale = 1; ///< of predicted times
 };
 
 /// A step as the timeline runs it.
@@ -39,7 +40,12 @@ Expected<std::vector<int>> findEngines(const package::Manifest &manifest, const 
 /// What links and engines of a machine do for one device; engines in the package's order.
 Links makeLinks(const Machine &machine, const std::vector<int> &engines);
 
-/// Builds the operations of one step. `engines` is of findEngines.
+/// Scales that give a step its measured times, where the options have some: after this they hold
+/// for other machines and steps as well.
+void calibrate(const package::Manifest &manifest, const Machine &machine,
+               const std::vector<int> &engines, const StepFacts &facts, ProgramOptions &options);
+
+/// Builds the operations of one step. `engines` is of findEngines; the options are calibrated.
 StepProgram buildStep(const package::Manifest &manifest, const Machine &machine,
                       const std::vector<int> &engines, const StepFacts &facts,
                       const ProgramOptions &options);

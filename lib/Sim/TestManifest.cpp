@@ -33,10 +33,9 @@ private:
                                           buffer_.CreateString("layer " + std::to_string(layer_)),
                                           layer_, cost));
   }
-  void addLaunch(double share) {
-    std::vector<Argument> none;
+  void addLaunch(double share, std::vector<Argument> arguments = {}) {
     Size items(1, 0, 0);
-    add(Command::Launch, CreateLaunchDirect(buffer_, 0, &none, &items, 1),
+    add(Command::Launch, CreateLaunchDirect(buffer_, 0, &arguments, &items, 1),
         share * model_.layerFlops);
   }
   void addWait(int transfer) { add(Command::Wait, CreateWait(buffer_, transfer)); }
@@ -83,7 +82,8 @@ std::vector<uint8_t> Writer::run() {
       if (leads)
         addLeader(group);
       addWait(layer_);
-      addLaunch(0.7 - (leads ? model_.scoresShare : 0));
+      addLaunch(0.7 - (leads ? model_.scoresShare : 0),
+                {Argument(ArgumentKind::HotSet, layer_, 0)});
     }
   }
   std::vector<flatbuffers::Offset<Tier>> tiers{CreateTierDirect(buffer_, "hbm", 1 << 30),

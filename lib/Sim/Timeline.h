@@ -27,6 +27,7 @@ struct Transfer {
   double stretch = 1;           ///< by how much its bytes take longer than the engine's rate says
   rt::StallCause cause = rt::StallCause::WriteBack;
   int command = -1; ///< of the package, that starts it
+  int layer = -1;   ///< that needs it
 };
 
 /// An entry of the compute stream.

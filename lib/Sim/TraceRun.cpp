@@ -16,10 +16,11 @@ namespace {
 /// Runs no step but asks what it would cost.
 class SimulatedExecutor : public rt::Executor {
 public:
-  SimulatedExecutor(Simulation &result, RowTrace rows, rt::Trace *trace)
-      : result_(result), rows_(std::move(rows)), trace_(trace) {}
+  SimulatedExecutor(const rt::ModelDescription &model, Simulation &result, RowTrace rows,
+                    rt::Trace *trace)
+      : model_(model), result_(result), rows_(std::move(rows)), trace_(trace) {}
 
-  const rt::ModelDescription &model() const override { return result_.package->model(); }
+  const rt::ModelDescription &model() const override { return model_; }
   uint64_t memoryBytes() const override { return result_.memory.total(0); }
 
   Status step(const rt::StepInput &input, rt::StepOutput &output) override {
@@ -41,6 +42,7 @@ public:
   }
 
 private:
+  const rt::ModelDescription &model_;
   Simulation &result_;
   RowTrace rows_;
   rt::Trace *trace_;
@@ -72,7 +74,7 @@ Expected<Simulation> simulateRun(const rt::Package &package, const Machine &mach
   const package::Manifest &manifest = package.manifest();
   const rt::ModelDescription &model = package.model();
   Simulation result;
-  result.package = &package;
+  result.package = &manifest;
   result.machine = machine;
   result.options.program = options.program;
   result.options.batch = int64_t(options.prompts.size());
@@ -112,7 +114,7 @@ Expected<Simulation> simulateRun(const rt::Package &package, const Machine &mach
   result.memory =
       computeMemory(manifest, result.limits, machine.partition, options.program.formats);
 
-  SimulatedExecutor executor(result, std::move(*rows), trace);
+  SimulatedExecutor executor(model, result, std::move(*rows), trace);
   rt::Session run(executor, limits, session);
   for (RunOptions::Prompt &prompt : options.prompts) {
     rt::Prompt next;

@@ -3,6 +3,7 @@
 #define STRATA_LIB_SIM_TRACERUN_H
 
 #include "strata/lib/Sim/Simulation.h"
+#include "strata/runtime/core/Package.h"
 #include "strata/runtime/core/Trace.h"
 
 #include <vector>

@@ -23,7 +23,7 @@ static Expected<Simulation> runSimulation(const rt::Package &package, const Opti
   if (!machine.ok())
     return machine.status();
   if (options.rows.empty()) {
-    Expected<Simulation> simulation = simulate(package, *machine, options.simulation);
+    Expected<Simulation> simulation = simulate(package.manifest(), *machine, options.simulation);
     if (simulation.ok()) {
       trace.beginStep(0, simulation->step.tokens);
       writeStep(*simulation, simulation->step, 0, trace);
