@@ -125,6 +125,7 @@ static void buildPlace(OpPassManager &manager, const PipelineOptions &options) {
     manager.addPass(createPlace(place));
     // Apart from the decisions, so that a plan changes what moves and not how early.
     manager.addPass(createScheduleTransfers());
+    manager.addPass(createTierVerify());
   }
   verifyPhase(manager, Phase::Place);
 }

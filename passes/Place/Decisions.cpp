@@ -52,8 +52,7 @@ uint64_t strata::getNearBytes(const StepModel &model, const plan::Problem &probl
   SmallVector<uint64_t> weights;
   for (unsigned number = 0; number < model.weights.size(); ++number)
     weights.push_back(problem.buffers[index.ofWeight(number)].bytes);
-  for (uint64_t slot :
-       assignWeightSlots(model, weights, decisions.streamed, decisions.depth).bytes)
+  for (uint64_t slot : assignWeightSlots(model, weights, decisions.streamed, decisions.depth).bytes)
     add(slot);
   for (auto [number, group] : llvm::enumerate(model.groups))
     for (unsigned cache : group.caches)

@@ -9,12 +9,12 @@ namespace strata {
 
 /// Where everything lies, in the terms of the step model.
 struct Decisions {
-  std::vector<bool> isNear;           ///< of each cache
-  std::vector<int64_t> slotsOfGroup;  ///< 0: the group's caches are whole
+  std::vector<bool> isNear;             ///< of each cache
+  std::vector<int64_t> slotsOfGroup;    ///< 0: the group's caches are whole
   llvm::SmallVector<unsigned> streamed; ///< numbers of weights
   WeightSlots weightSlots;
-  unsigned depth = 1;       ///< of weight slots and staging pools: 2 lets one fill while one is read
-  int64_t blockRecords = 0; ///< of the buffers that index keys stream through
+  unsigned depth = 1; ///< of weight slots and staging pools: 2 lets one fill while one is read
+  int64_t blockRecords = 0;  ///< of the buffers that index keys stream through
   std::vector<int> engineOf; ///< of each buffer of the problem; −1: it stays
 
   bool movesAnything() const;

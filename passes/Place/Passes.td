@@ -39,7 +39,7 @@ def Place : Pass<"strata-place", "::mlir::ModuleOp"> {
     ListOption<"allowApproximate", "allow-approximate", "std::string", "What may change results: split-rounding">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
-                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::strata::tier::TierDialect"];
 }
 
 def ScheduleTransfers : Pass<"strata-schedule-transfers", "::mlir::ModuleOp"> {

@@ -1,7 +1,12 @@
 //===- Place.cpp - Where buffers lie and how they come --------------------===//
-#include "strata/passes/Place/ArenaBytes.h"
+#include "strata/dialects/Strata/ModelAttributes.h"
+#include "strata/lib/Support/File.h"
 #include "strata/passes/Place/Passes.h"
-#include "strata/passes/Place/StepModel.h"
+#include "strata/passes/Place/PlaceRemarks.h"
+#include "strata/passes/Place/Planner.h"
+#include "strata/passes/Place/PredictedTimes.h"
+#include "strata/passes/Place/SplitAttention.h"
+#include "strata/passes/Place/TierWriter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -17,15 +22,150 @@ namespace strata {
 using namespace mlir;
 using namespace strata;
 
+/// Tokens of a step when nothing is said: what strata-run feeds at once.
+static constexpr int64_t kDefaultTokens = 256;
+
+/// Compute needs a near tier, and what lies elsewhere a way to it and back.
+static LogicalResult checkMachine(Operation *op, const Machine &machine) {
+  if (machine.tiers.size() < 2)
+    return op->emitError() << "machine " << machine.name
+                           << ": expected a near and a far tier but got "
+                           << int64_t(machine.tiers.size());
+  for (auto [from, to] : {std::pair(0, 1), std::pair(1, 0)})
+    if (machine.findEngine(MachineEngine::Kind::Copy, from, to) < 0 &&
+        machine.findEngine(MachineEngine::Kind::Gather, from, to) < 0)
+      return op->emitError() << "machine " << machine.name << ": expected an engine from "
+                             << machine.tiers[from].name << " to " << machine.tiers[to].name;
+  return success();
+}
+
 namespace {
 
 struct Place : strata::impl::PlaceBase<Place> {
   using PlaceBase::PlaceBase;
 
   void runOnOperation() override {
-    getOperation().emitError() << "expected a machine that this build knows";
-    signalPassFailure();
+    if (failed(place()))
+      signalPassFailure();
   }
+
+private:
+  LogicalResult place();
+  FailureOr<PlaceSizes> getSizes();
+  FailureOr<PlannedStep> makePlan(const StepModel &model, const Machine &machine,
+                                  const PlaceSizes &sizes, uint64_t capacity);
+  /// The bytes of what stays near, where the verifier of tiers adds them up.
+  void describeNear(const StepModel &model, const PlannedStep &planned);
+  /// What the phases behind, the runtime and the simulator must know of the machine and the plan.
+  void describe(const Machine &machine, const PlaceSizes &sizes, uint64_t capacity);
 };
 
 } // namespace
+
+FailureOr<PlaceSizes> Place::getSizes() {
+  auto positions = getOperation()->getAttrOfType<IntegerAttr>(kMaxPositionsAttr);
+  PlaceSizes sizes;
+  sizes.context = context ? int64_t(context) : positions ? positions.getInt() : 1;
+  sizes.batch = batch;
+  sizes.tokens = tokens ? int64_t(tokens) : std::max<int64_t>(kDefaultTokens, batch);
+  if (sizes.context < 1 || sizes.batch < 1 || sizes.tokens < sizes.batch)
+    return getOperation().emitError()
+           << "expected a context and a batch of at least 1, and at least a token for each "
+              "sequence, but got context "
+           << sizes.context << ", batch " << sizes.batch << " and tokens " << sizes.tokens;
+  if (positions && sizes.context > positions.getInt())
+    return getOperation().emitError()
+           << "expected a context of at most the model's " << positions.getInt()
+           << " positions but got " << sizes.context;
+  return sizes;
+}
+
+FailureOr<PlannedStep> Place::makePlan(const StepModel &model, const Machine &machine,
+                                       const PlaceSizes &sizes, uint64_t capacity) {
+  if (readPlan.empty())
+    return planStep(model, machine, sizes, capacity, splitAttention);
+  Expected<MappedFile> file = MappedFile::open(readPlan);
+  if (!file.ok())
+    return getOperation().emitError() << file.status().message();
+  return followPlan(model, machine, sizes, capacity, splitAttention, std::string(file->text()),
+                    readPlan);
+}
+
+void Place::describe(const Machine &machine, const PlaceSizes &sizes, uint64_t capacity) {
+  Builder builder(&getContext());
+  ModuleOp module = getOperation();
+  module->setAttr("tier.machine", builder.getStringAttr(machine.name));
+  SmallVector<NamedAttribute> capacities;
+  SmallVector<Attribute> names, engines;
+  for (auto [number, tier] : llvm::enumerate(machine.tiers)) {
+    uint64_t bytes = number == 0 ? capacity : tier.capacity;
+    names.push_back(builder.getStringAttr(tier.name));
+    capacities.push_back(
+        builder.getNamedAttr(tier.name, builder.getI64IntegerAttr(int64_t(bytes))));
+  }
+  module->setAttr("tier.capacity", builder.getDictionaryAttr(capacities));
+  module->setAttr("tier.tiers", builder.getArrayAttr(names));
+  for (const MachineEngine &engine : machine.engines)
+    engines.push_back(builder.getDictionaryAttr({
+        builder.getNamedAttr("name", builder.getStringAttr(engine.name)),
+        builder.getNamedAttr("bandwidth", builder.getF64FloatAttr(engine.bandwidth)),
+        builder.getNamedAttr("operation_seconds", builder.getF64FloatAttr(engine.operationSeconds)),
+        builder.getNamedAttr("from", builder.getI64IntegerAttr(engine.from)),
+        builder.getNamedAttr("to", builder.getI64IntegerAttr(engine.to)),
+    }));
+  module->setAttr("tier.engines", builder.getArrayAttr(engines));
+  module->setAttr("tier.context", builder.getI64IntegerAttr(sizes.context));
+  module->setAttr("tier.batch", builder.getI64IntegerAttr(sizes.batch));
+  module->setAttr("tier.tokens", builder.getI64IntegerAttr(sizes.tokens));
+  PredictedTimes(module, machine, sizes).describe(module);
+}
+
+void Place::describeNear(const StepModel &model, const PlannedStep &planned) {
+  Builder builder(&getContext());
+  ProblemIndex index{unsigned(model.weights.size()), unsigned(model.caches.size())};
+  DenseMap<Operation *, uint64_t> bytes; // an op may be two weights: as stored, and widened
+  for (unsigned number = 0; number < model.weights.size(); ++number)
+    if (!llvm::is_contained(planned.decisions.streamed, number))
+      bytes[model.weights[number].op] += planned.problem.buffers[index.ofWeight(number)].bytes;
+  for (auto [op, count] : bytes)
+    op->setAttr("tier.bytes", builder.getI64IntegerAttr(int64_t(count)));
+  model.getStep()->setAttr("tier.workspace",
+                           builder.getI64IntegerAttr(int64_t(planned.arenaBytes)));
+}
+
+LogicalResult Place::place() {
+  ModuleOp module = getOperation();
+  if (failed(checkSplitAttention(module, splitAttention, allowApproximate)))
+    return failure();
+  auto step = module.lookupSymbol<func::FuncOp>(kEntryPoint);
+  if (!step || step.isExternal() || !step.getBody().hasOneBlock())
+    return module.emitError() << "expected a function @step with one block but there is none";
+  if (module->hasAttr("tier.machine"))
+    return module.emitError() << "expected a module that is not placed yet";
+  Expected<Machine> machine = findMachine(machineName);
+  if (!machine.ok())
+    return module.emitError() << machine.status().message();
+  if (failed(checkMachine(module, *machine)))
+    return failure();
+  FailureOr<PlaceSizes> sizes = getSizes();
+  if (failed(sizes))
+    return failure();
+  uint64_t capacity = nearBytes ? uint64_t(nearBytes) : machine->tiers.front().capacity;
+
+  StepModel model(step);
+  FailureOr<PlannedStep> planned = makePlan(model, *machine, *sizes, capacity);
+  if (failed(planned))
+    return failure();
+  if (!writePlan.empty()) {
+    Status status = writeFile(writePlan, plan::writePlan(planned->problem, planned->plan));
+    if (!status.ok())
+      return module.emitError() << status.message();
+  }
+  remarkPlan(model, *machine, *planned, capacity);
+  remarkCuts(step, *machine);
+  describe(*machine, *sizes, capacity);
+  describeNear(model, *planned);
+  if (planned->decisions.movesAnything())
+    TierWriter(model, planned->decisions, planned->problem, *machine, splitAttention).run();
+  return success();
+}

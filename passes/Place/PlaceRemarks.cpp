@@ -21,13 +21,12 @@ static void remarkGroups(const StepModel &model, const Machine &machine,
       continue;
     const StepCache &leader = model.caches[group.caches.front()];
     double share = planned.problem.groups[number].misses.at(double(slots) / double(group.k));
-    double missBytes = share * double(planned.problem.tokens * group.k) *
-                       double(leader.type.getRecordBytes());
+    double missBytes =
+        share * double(planned.problem.tokens * group.k) * double(leader.type.getRecordBytes());
     remark::passed(leader.readers.front()->getLoc(), placeRemark("HotSet"))
         << llvm::formatv("{0}: hot sets of {1} records, homes in {2}; rows are resolved once for "
                          "{3} caches, and {4:F1} % of them are expected to be missing",
-                         group.name, slots, machine.tiers[1].name, group.caches.size(),
-                         100 * share)
+                         group.name, slots, machine.tiers[1].name, group.caches.size(), 100 * share)
                .str()
         << remark::metric("Slots", slots)
         << remark::metric("MissBytesPerCacheAndStep", int64_t(missBytes));
@@ -83,11 +82,12 @@ void strata::remarkPlan(const StepModel &model, const Machine &machine, const Pl
   remarkWeights(model, machine, planned);
   const plan::Plan &plan = planned.plan;
   remark::analysis(model.getStep().getLoc(), placeRemark("Plan"))
-      << llvm::formatv("a step of {0} sequences with {1} positions each is predicted to take {2:F3} "
-                       "ms on {3}, of which {4:F3} ms wait for transfers; no plan takes less than "
-                       "{5:F3} ms ({6})",
-                       plan.batch, plan.context, 1e3 * plan.stepSeconds, machine.name,
-                       1e3 * plan.exposedSeconds, 1e3 * plan.lowerBound, plan.solver)
+      << llvm::formatv(
+             "a step of {0} sequences with {1} positions each is predicted to take {2:F3} "
+             "ms on {3}, of which {4:F3} ms wait for transfers; no plan takes less than "
+             "{5:F3} ms ({6})",
+             plan.batch, plan.context, 1e3 * plan.stepSeconds, machine.name,
+             1e3 * plan.exposedSeconds, 1e3 * plan.lowerBound, plan.solver)
              .str()
       << remark::metric("Capacity", int64_t(capacity))
       << remark::metric("NearBytes", int64_t(plan.nearBytes))
@@ -105,15 +105,14 @@ void strata::remarkCuts(func::FuncOp step, const Machine &machine) {
     return;
   AttentionLayers layers(step);
   SmallVector<LayerCut> cuts = findLayerCuts(step, layers);
-  SmallVector<unsigned> starts =
-      proposeStages(cuts, layers.getLayers().size(), unsigned(stages));
+  SmallVector<unsigned> starts = proposeStages(cuts, layers.getLayers().size(), unsigned(stages));
   for (const LayerCut &cut : cuts) {
     bool isProposed = llvm::is_contained(starts, cut.layer);
     if (!isProposed && cut.isSafe())
       continue;
-    std::string text = llvm::formatv(
-        "a cut before layer {0} carries {1} bytes of activations for each token", cut.layer,
-        cut.getActivationBytesPerToken());
+    std::string text =
+        llvm::formatv("a cut before layer {0} carries {1} bytes of activations for each token",
+                      cut.layer, cut.getActivationBytesPerToken());
     if (!cut.rows.empty())
       text += llvm::formatv(" and {0} bytes of rows, since it divides a group",
                             cut.getRowBytesPerToken());

@@ -23,8 +23,9 @@ namespace {
 
 class Planner {
 public:
-  Planner(const StepModel &model, const Machine &machine, const PlaceSizes &sizes)
-      : model(model), machine(machine), sizes(sizes) {}
+  Planner(const StepModel &model, const Machine &machine, const PlaceSizes &sizes,
+          bool splitAttention)
+      : model(model), machine(machine), sizes(sizes), splitAttention(splitAttention) {}
 
   FailureOr<PlannedStep> plan(uint64_t capacity);
   FailureOr<PlannedStep> follow(uint64_t capacity, const std::string &text,
@@ -40,6 +41,7 @@ private:
   const StepModel &model;
   const Machine &machine;
   const PlaceSizes &sizes;
+  bool splitAttention;
   uint64_t wholeArena = 0;
 };
 
@@ -50,8 +52,10 @@ FailureOr<uint64_t> Planner::getArenaBytes(const PlannedStep &planned) {
   OwningOpRef<ModuleOp> copy = module.clone();
   if (planned.decisions.movesAnything()) {
     StepModel copied(copy->lookupSymbol<func::FuncOp>(getStep().getSymName()));
-    TierWriter(copied, planned.decisions, planned.problem, machine).run();
+    TierWriter(copied, planned.decisions, planned.problem, machine, splitAttention).run();
   }
+  if (planned.decisions.movesAnything())
+    return 2 * wholeArena;
   return computeArenaBytes(*copy, sizes.tokens, sizes.batch);
 }
 
@@ -64,6 +68,8 @@ FailureOr<uint64_t> Planner::decide(PlannedStep &planned, uint64_t capacity) {
     if (failed(arena))
       return failure();
     bytes = *arena + getNearBytes(model, planned.problem, planned.decisions, sizes);
+    planned.arenaBytes = *arena;
+    planned.nearBytes = bytes;
     if (bytes <= capacity || !planned.decisions.movesAnything())
       break;
   }
@@ -141,12 +147,14 @@ FailureOr<PlannedStep> Planner::follow(uint64_t capacity, const std::string &tex
 }
 
 FailureOr<PlannedStep> strata::planStep(const StepModel &model, const Machine &machine,
-                                        const PlaceSizes &sizes, uint64_t capacity) {
-  return Planner(model, machine, sizes).plan(capacity);
+                                        const PlaceSizes &sizes, uint64_t capacity,
+                                        bool splitAttention) {
+  return Planner(model, machine, sizes, splitAttention).plan(capacity);
 }
 
 FailureOr<PlannedStep> strata::followPlan(const StepModel &model, const Machine &machine,
                                           const PlaceSizes &sizes, uint64_t capacity,
-                                          const std::string &text, const std::string &name) {
-  return Planner(model, machine, sizes).follow(capacity, text, name);
+                                          bool splitAttention, const std::string &text,
+                                          const std::string &name) {
+  return Planner(model, machine, sizes, splitAttention).follow(capacity, text, name);
 }

@@ -11,6 +11,8 @@ struct PlannedStep {
   plan::Problem problem;
   plan::Plan plan;
   Decisions decisions;
+  uint64_t arenaBytes = 0; ///< of activations, when the decisions are written into the step
+  uint64_t nearBytes = 0;  ///< of everything
 };
 
 /// Finds decisions with which everything fits in `capacity` bytes of the near tier. The planner
@@ -19,12 +21,14 @@ struct PlannedStep {
 /// aside, until its plan holds. Errors are diagnostics of the step; too small a capacity is one
 /// that names the least feasible.
 mlir::FailureOr<PlannedStep> planStep(const StepModel &model, const Machine &machine,
-                                      const PlaceSizes &sizes, uint64_t capacity);
+                                      const PlaceSizes &sizes, uint64_t capacity,
+                                      bool splitAttention);
 
 /// The same for a plan that a person may have edited, in the text of a file.
 mlir::FailureOr<PlannedStep> followPlan(const StepModel &model, const Machine &machine,
                                         const PlaceSizes &sizes, uint64_t capacity,
-                                        const std::string &text, const std::string &name);
+                                        bool splitAttention, const std::string &text,
+                                        const std::string &name);
 
 /// "65536 bytes (0.06 MiB)".
 std::string describeBytes(uint64_t bytes);

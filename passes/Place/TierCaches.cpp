@@ -17,7 +17,7 @@ TierWriter::TierWriter(StepModel &model, const Decisions &decisions, const plan:
       splitAttention(splitAttention),
       index{unsigned(model.weights.size()), unsigned(model.caches.size())}, step(model.step),
       block(step.getBody().front()), builder(step.getContext()) {
-  farSpace = tier::SpaceAttr::get(step.getContext(), machine.tiers[kFarTier].name);
+  farSpace = builder.getStringAttr(machine.tiers[kFarTier].name);
 }
 
 void TierWriter::run() {
@@ -102,15 +102,13 @@ void TierWriter::writeStaged(unsigned number) {
   entry.home.replaceUsesWithIf(
       entry.stage, [&](OpOperand &use) { return use.getOwner() == cache.append.getOperation(); });
   cache.append.setInOrder(true);
-  builder.setInsertionPointAfter(entry.appendPlace);
-  writeBack(number, /*inOrder=*/true, builder);
 }
 
-void TierWriter::writeBack(unsigned number, bool inOrder, OpBuilder &builder) {
+void TierWriter::writeBack(unsigned number, bool inOrder) {
   const StepCache &cache = model.caches[number];
   MovedCache &entry = moved[number];
   auto write = tier::WriteBackOp::create(
-      builder, cache.append.getLoc(),
+      builder, cache.getAppend().getLoc(),
       tier::PendingType::get(step.getContext(), entry.home.getType()), entry.appended, entry.home,
       getOwnRecords(), getWriteEngine(), inOrder);
   annotate(write, double(problem.tokens * cache.type.getRecordBytes()));
@@ -126,6 +124,8 @@ void TierWriter::writeStreamed(unsigned number) {
   StepCache &cache = model.caches[number];
   MovedCache &entry = moved[number];
   auto select = cast<SelectOp>(cache.readers.front());
+  builder.setInsertionPointAfter(entry.appendPlace);
+  writeBack(number, /*inOrder=*/true);
   builder.setInsertionPoint(select);
   // What the step wrote must be there before it is read.
   entry.home = tier::WaitOp::create(builder, select.getLoc(), entry.home);
@@ -155,7 +155,6 @@ void TierWriter::writeReloaded() {
     return model.caches[a].first->isBeforeInBlock(model.caches[b].first);
   });
   for (unsigned number : order) {
-    StepCache &cache = model.caches[number];
     const plan::Buffer &buffer = problem.buffers[index.ofCache(number)];
     Pool &pool = pools[{buffer.rowBytes, buffer.bytes}];
     if (pool.slots.size() < decisions.depth)
@@ -178,7 +177,7 @@ void TierWriter::writeReload(unsigned number, Value &slot) {
   entry.home.replaceUsesWithIf(
       pages, [&](OpOperand &use) { return use.getOwner() != reload.getOperation(); });
   builder.setInsertionPointAfter(entry.appendPlace);
-  writeBack(number, /*inOrder=*/false, builder);
+  writeBack(number, /*inOrder=*/false);
   // The pool is read by the write-back too.
   builder.setInsertionPointAfter(cache.last == entry.appendPlace ? entry.home.getDefiningOp()
                                                                  : cache.last);

@@ -12,11 +12,9 @@ using namespace strata;
 void TierWriter::addArguments() {
   MLIRContext *context = step.getContext();
   unsigned argument = 1 + unsigned(model.caches.size());
-  auto insert = [&](Type type, const Twine &name, IntegerAttr of) {
-    NamedAttrList attributes;
+  auto insert = [&](Type type, const Twine &name, ArrayRef<NamedAttribute> more) {
+    NamedAttrList attributes(more);
     attributes.set(kCacheNameAttr, builder.getStringAttr(name));
-    if (of)
-      attributes.set("tier.of", of);
     bool isInserted = succeeded(
         step.insertArgument(argument, type, attributes.getDictionary(context), step.getLoc()));
     assert(isInserted);
@@ -26,18 +24,23 @@ void TierWriter::addArguments() {
   auto pages = [&](const StepGroup &group) {
     return builder.getStringAttr(model.caches[group.caches.front()].name);
   };
+  auto number64 = [&](unsigned number) { return builder.getI64IntegerAttr(number); };
   tables.resize(model.groups.size());
+  DenseMap<unsigned, unsigned> tableArgument;
   for (auto [number, group] : llvm::enumerate(model.groups))
-    if (int64_t slots = decisions.slotsOfGroup[number])
+    if (int64_t slots = decisions.slotsOfGroup[number]) {
+      tableArgument[number] = argument;
       tables[number] =
           insert(tier::TableType::get(context, slots, pages(group)), "table of " + group.name, {});
+    }
   for (auto [number, group] : llvm::enumerate(model.groups))
     if (int64_t slots = decisions.slotsOfGroup[number])
       for (unsigned cache : group.caches)
         hotSets[cache] =
             insert(tier::HotSetType::get(context, farSpace, model.caches[cache].type, slots),
                    "hot set of " + model.caches[cache].name,
-                   builder.getI64IntegerAttr(model.caches[cache].argument));
+                   {builder.getNamedAttr("tier.of", number64(model.caches[cache].argument)),
+                    builder.getNamedAttr("tier.table", number64(tableArgument[number]))});
 }
 
 /// The kernel of heads that an attention stands in; it gets one if it has none.
@@ -111,6 +114,8 @@ void TierWriter::writeGroup(unsigned number) {
     Value known = isLeader ? writeHits(kernel, attention, hotSets[member], plan, hits) : Value();
     builder.setInsertionPoint(kernel);
     hotSets[member] = tier::WaitOp::create(builder, attention.getLoc(), pending[place]);
+    // Not earlier: the gather reads the home.
+    writeBack(member, /*inOrder=*/true);
     Value view = tier::ViewOp::create(builder, attention.getLoc(), model.caches[member].type,
                                       hotSets[member], plan);
     attendToSlots(attention, view, slots);

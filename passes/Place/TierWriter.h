@@ -45,7 +45,8 @@ private:
   void writeStreamed(unsigned cache);
   void writeReloaded();
   void writeReload(unsigned cache, mlir::Value &slot);
-  void writeBack(unsigned cache, bool inOrder, mlir::OpBuilder &builder);
+  /// Starts it at the builder's place.
+  void writeBack(unsigned cache, bool inOrder);
   void waitForHomes();
   void writeGroup(unsigned group);
   mlir::Value writeHits(KernelOp kernel, AttentionOp attention, mlir::Value hotSet,
@@ -66,7 +67,7 @@ private:
   mlir::func::FuncOp step;
   mlir::Block &block;
   mlir::OpBuilder builder;
-  mlir::Attribute farSpace;
+  mlir::StringAttr farSpace;
   mlir::Value own;
   llvm::DenseMap<unsigned, MovedCache> moved;
   HotSets hotSets;

@@ -1,0 +1,375 @@
+//===- Plan.cpp - The ordered greedy and its bound ------------------------===//
+//
+// What stays near is a knapsack whose hot sets can be cut anywhere. Candidates are taken in the
+// order of seconds saved for a byte. Where one doesn't fit, plans that leave out any one buffer and
+// go on are compared as well, and what is left of the memory goes to the next hot set. All plans
+// that are compared are the same for every capacity and only those that fit take part, so more
+// memory never gives a slower plan.
+//
+//===----------------------------------------------------------------------===//
+#include "strata/lib/Plan/Candidates.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace strata::plan {
+
+/// Every buffer of the near tier begins at a multiple of this.
+static constexpr uint64_t kAlignment = 64;
+
+static std::string describeBytes(uint64_t bytes) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%llu bytes (%.2f MiB)", (unsigned long long)bytes,
+                double(bytes) / 0x1p20);
+  return text;
+}
+
+namespace {
+
+/// One of the plans that are compared: the first `taken` candidates but `skipped`, and some more
+/// slots of the group of candidate `filled`.
+struct Choice {
+  size_t taken = 0;
+  int64_t skipped = -1, filled = -1;
+  int64_t filledSlots = 0;
+  double savedSeconds = -1;
+};
+
+class Chooser {
+public:
+  Chooser(const Problem &problem, const Machine &machine);
+
+  uint64_t getLeastCapacity() const { return getNearBytes(0, -1); }
+  /// The capacity must be feasible.
+  Choice choose(uint64_t capacity) const;
+  /// Seconds of transfers that no plan gets below.
+  double getBound(uint64_t capacity) const;
+  double getMovedSeconds() const { return candidates.movedSeconds; }
+  std::vector<Decision> decide(const Choice &choice, std::vector<int64_t> &slotsOfGroup) const;
+
+private:
+  /// Near bytes with the first `taken` candidates but `skipped`.
+  uint64_t getNearBytes(size_t taken, int64_t skipped) const;
+  /// The most candidates that fit, at least `from` of them.
+  size_t findMost(uint64_t capacity, size_t from, int64_t skipped) const;
+  void fill(uint64_t capacity, Choice &choice) const;
+
+  const Problem &problem;
+  const Machine &machine;
+  Candidates candidates;
+  std::vector<uint64_t> bytes;     ///< of the first i candidates
+  std::vector<double> seconds;     ///< saved by the first i candidates
+  std::vector<SharedBytes> shared; ///< by the candidates from i on, if they moved
+  std::vector<size_t> nextGroup;   ///< the first candidate from i on that is of a group
+};
+
+} // namespace
+
+Chooser::Chooser(const Problem &problem, const Machine &machine)
+    : problem(problem), machine(machine), candidates(problem, machine) {
+  size_t count = candidates.order.size();
+  bytes.assign(count + 1, 0);
+  seconds.assign(count + 1, 0);
+  shared.resize(count + 1);
+  nextGroup.assign(count + 1, count);
+  for (size_t i = 0; i < count; ++i) {
+    bytes[i + 1] = bytes[i] + candidates.order[i].bytes;
+    seconds[i + 1] = seconds[i] + candidates.order[i].seconds;
+  }
+  for (size_t i = count; i-- > 0;) {
+    shared[i] = shared[i + 1];
+    const Candidate &candidate = candidates.order[i];
+    if (candidate.buffer >= 0)
+      shared[i].add(problem, problem.buffers[candidate.buffer]);
+    nextGroup[i] = candidate.group >= 0 ? i : nextGroup[i + 1];
+  }
+}
+
+uint64_t Chooser::getNearBytes(size_t taken, int64_t skipped) const {
+  SharedBytes slots = shared[taken];
+  uint64_t total = candidates.leastBytes + bytes[taken];
+  if (skipped >= 0) {
+    slots.add(problem, problem.buffers[candidates.order[skipped].buffer]);
+    total -= candidates.order[skipped].bytes;
+  }
+  return total + slots.getTotal();
+}
+
+size_t Chooser::findMost(uint64_t capacity, size_t from, int64_t skipped) const {
+  size_t low = from, high = candidates.order.size();
+  while (low < high) {
+    size_t middle = low + (high - low + 1) / 2;
+    if (getNearBytes(middle, skipped) <= capacity)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  return low;
+}
+
+void Chooser::fill(uint64_t capacity, Choice &choice) const {
+  choice.savedSeconds = seconds[choice.taken];
+  if (choice.skipped >= 0)
+    choice.savedSeconds -= candidates.order[choice.skipped].seconds;
+  size_t next = nextGroup[choice.taken];
+  if (next == candidates.order.size())
+    return;
+  const Candidate &candidate = candidates.order[next];
+  const RowGroup &group = problem.groups[candidate.group];
+  uint64_t left = capacity - getNearBytes(choice.taken, choice.skipped);
+  int64_t slots =
+      std::min(candidate.toSlots - 1,
+               candidate.fromSlots + int64_t(left / GroupSizes(problem, group).rowBytes));
+  if (slots <= candidate.fromSlots)
+    return;
+  double saved = getGatherSeconds(problem, machine, group, candidate.fromSlots) -
+                 getGatherSeconds(problem, machine, group, slots);
+  if (saved <= 0)
+    return;
+  choice.filled = int64_t(next);
+  choice.filledSlots = slots;
+  choice.savedSeconds += saved;
+}
+
+Choice Chooser::choose(uint64_t capacity) const {
+  Choice best;
+  best.taken = findMost(capacity, 0, -1);
+  fill(capacity, best);
+  if (best.taken == candidates.order.size())
+    return best;
+  for (size_t skipped = 0; skipped <= best.taken && skipped < candidates.order.size(); ++skipped) {
+    if (candidates.order[skipped].buffer < 0 ||
+        getNearBytes(std::max(best.taken, skipped + 1), int64_t(skipped)) > capacity)
+      continue;
+    Choice choice;
+    choice.skipped = int64_t(skipped);
+    choice.taken = findMost(capacity, std::max(best.taken, skipped + 1), choice.skipped);
+    fill(capacity, choice);
+    if (choice.savedSeconds > best.savedSeconds)
+      best = choice;
+  }
+  return best;
+}
+
+double Chooser::getBound(uint64_t capacity) const {
+  // Without the shared slots, and with candidates cut anywhere, nothing does better.
+  uint64_t room = capacity - std::min(capacity, candidates.leastBytes);
+  size_t taken = size_t(std::upper_bound(bytes.begin(), bytes.end(), room) - bytes.begin()) - 1;
+  double saved = seconds[taken];
+  if (taken < candidates.order.size() && candidates.order[taken].bytes)
+    saved += candidates.order[taken].seconds * double(room - bytes[taken]) /
+             double(candidates.order[taken].bytes);
+  return std::max(0.0, candidates.movedSeconds - saved);
+}
+
+std::vector<Decision> Chooser::decide(const Choice &choice,
+                                      std::vector<int64_t> &slotsOfGroup) const {
+  std::vector<Decision> decisions(problem.buffers.size());
+  for (size_t i = 0; i < decisions.size(); ++i) {
+    decisions[i].buffer = int(i);
+    Buffer::Elsewhere elsewhere = problem.buffers[i].elsewhere;
+    decisions[i].isNear =
+        elsewhere == Buffer::Elsewhere::Never || elsewhere == Buffer::Elsewhere::Rows;
+  }
+  slotsOfGroup.clear();
+  for (const RowGroup &group : problem.groups) {
+    GroupSizes sizes(problem, group);
+    slotsOfGroup.push_back(sizes.isNeverHot ? 0 : sizes.leastSlots);
+  }
+  auto grow = [&](int group, int64_t slots) {
+    bool isWhole = slots >= GroupSizes(problem, problem.groups[group]).getWholeSlots();
+    slotsOfGroup[group] = isWhole ? 0 : slots;
+  };
+  for (size_t i = 0; i < choice.taken; ++i) {
+    const Candidate &candidate = candidates.order[i];
+    if (candidate.group >= 0)
+      grow(candidate.group, candidate.toSlots);
+    else if (int64_t(i) != choice.skipped)
+      decisions[candidate.buffer].isNear = true;
+  }
+  if (choice.filled >= 0)
+    grow(candidates.order[choice.filled].group, choice.filledSlots);
+  for (size_t i = 0; i < problem.groups.size(); ++i)
+    for (int cache : problem.groups[i].caches) {
+      decisions[cache].isNear = slotsOfGroup[i] == 0;
+      decisions[cache].slots = slotsOfGroup[i];
+    }
+  return decisions;
+}
+
+/// The engine of each buffer that moved and has none yet.
+static void assignEngines(const Problem &problem, const Machine &machine, Plan &plan) {
+  for (size_t i = 0; i < problem.groups.size(); ++i)
+    for (int cache : problem.groups[i].caches) {
+      Decision &decision = plan.decisions[cache];
+      if (decision.isNear)
+        decision.engine = -1;
+      else if (decision.engine < 0)
+        decision.engine =
+            findTransfer(machine,
+                         getExpectedMisses(problem, problem.groups[i], plan.slotsOfGroup[i]),
+                         problem.buffers[cache].rowBytes)
+                .engine;
+    }
+  for (Decision &decision : plan.decisions) {
+    const Buffer &buffer = problem.buffers[decision.buffer];
+    if (decision.isNear)
+      decision.engine = -1;
+    else if (decision.engine < 0 && buffer.elsewhere != Buffer::Elsewhere::Rows)
+      decision.engine = findCopy(machine, buffer.bytesPerStep).engine;
+  }
+}
+
+/// Gives every near part an offset, and adds all up. Nothing of it ever gives way to something else
+/// within a step, except what shares slots.
+static void addBytes(const Problem &problem, Plan &plan) {
+  SharedBytes shared;
+  uint64_t end = 0;
+  auto take = [&](uint64_t bytes) {
+    uint64_t begin = (end + kAlignment - 1) / kAlignment * kAlignment;
+    end = begin + bytes;
+    return begin;
+  };
+  plan.nearBytes = 0;
+  for (Decision &decision : plan.decisions) {
+    const Buffer &buffer = problem.buffers[decision.buffer];
+    if (!decision.isNear && buffer.elsewhere != Buffer::Elsewhere::Rows) {
+      shared.add(problem, buffer);
+      continue;
+    }
+    uint64_t bytes = decision.isNear ? buffer.bytes : uint64_t(decision.slots) * buffer.rowBytes;
+    decision.offset = take(bytes);
+    plan.nearBytes += bytes;
+  }
+  plan.nearBytes += shared.getTotal();
+  plan.weightSlots.clear();
+  if (shared.weights)
+    plan.weightSlots.push_back(shared.weights);
+  uint64_t weights = take(shared.weights), pages = take(shared.pages), blocks = take(shared.blocks);
+  for (Decision &decision : plan.decisions) {
+    const Buffer &buffer = problem.buffers[decision.buffer];
+    if (decision.isNear || buffer.elsewhere == Buffer::Elsewhere::Rows)
+      continue;
+    if (buffer.elsewhere == Buffer::Elsewhere::Stream)
+      decision.offset = blocks;
+    else
+      decision.offset = buffer.bufferClass == BufferClass::Weights ? weights : pages;
+  }
+}
+
+static double getTransferSeconds(const Problem &problem, const Machine &machine, const Plan &plan) {
+  double total = 0;
+  for (const Decision &decision : plan.decisions) {
+    const Buffer &buffer = problem.buffers[decision.buffer];
+    if (!decision.isNear && buffer.elsewhere != Buffer::Elsewhere::Rows)
+      total += getSeconds(machine, decision.engine, 1, buffer.bytesPerStep, 0);
+  }
+  for (size_t i = 0; i < problem.groups.size(); ++i) {
+    if (!plan.slotsOfGroup[i])
+      continue;
+    uint64_t rows = getExpectedMisses(problem, problem.groups[i], plan.slotsOfGroup[i]);
+    for (int cache : problem.groups[i].caches) {
+      int engine = plan.decisions[cache].engine;
+      uint64_t rowBytes = problem.buffers[cache].rowBytes;
+      bool isCopy = machine.engines[engine].kind == MachineEngine::Kind::Copy;
+      total += getSeconds(machine, engine, isCopy ? rows : uint64_t(rows > 0), rows * rowBytes,
+                          rowBytes);
+    }
+  }
+  return total;
+}
+
+/// What follows from the decisions. Transfers hide under the step's work as far as it reaches.
+static void evaluate(const Problem &problem, const Machine &machine, const Chooser &chooser,
+                     Plan &plan) {
+  assignEngines(problem, machine, plan);
+  addBytes(problem, plan);
+  double compute =
+      std::accumulate(problem.commandSeconds.begin(), problem.commandSeconds.end(), 0.0);
+  plan.machine = machine.name;
+  plan.context = problem.context;
+  plan.batch = problem.batch;
+  plan.tokens = problem.tokens;
+  plan.capacity = problem.capacity;
+  plan.solver = "greedy";
+  plan.leastCapacity = chooser.getLeastCapacity();
+  plan.transferSeconds = getTransferSeconds(problem, machine, plan);
+  plan.exposedSeconds = std::max(0.0, plan.transferSeconds - compute);
+  plan.stepSeconds = compute + plan.exposedSeconds;
+  plan.lowerBound = std::max(compute, chooser.getBound(problem.capacity));
+
+  // Shadow prices: the same problem with one more unit of each.
+  auto getStep = [&](const Chooser &other, uint64_t capacity) {
+    return std::max(compute, other.getMovedSeconds() - other.choose(capacity).savedSeconds);
+  };
+  if (problem.capacity < plan.leastCapacity)
+    return;
+  double now = getStep(chooser, problem.capacity);
+  plan.perGigabyte = std::max(0.0, now - getStep(chooser, problem.capacity + 1000000000));
+  Machine faster = machine;
+  for (MachineLink &link : faster.links)
+    link.bandwidth += link.bandwidth > 0 ? 1e10 : 0;
+  for (MachineEngine &engine : faster.engines)
+    engine.bandwidth += engine.bandwidth > 0 ? 1e10 : 0;
+  plan.perTenGigabytesPerSecond =
+      std::max(0.0, now - getStep(Chooser(problem, faster), problem.capacity));
+}
+
+Expected<Plan> makePlan(const Problem &problem, const Machine &machine) {
+  Chooser chooser(problem, machine);
+  if (problem.capacity < chooser.getLeastCapacity())
+    return Status(StatusCode::OutOfMemory, "expected at least " +
+                                               describeBytes(chooser.getLeastCapacity()) + " of " +
+                                               machine.tiers.front().name + " but there are " +
+                                               describeBytes(problem.capacity));
+  Plan plan;
+  plan.decisions = chooser.decide(chooser.choose(problem.capacity), plan.slotsOfGroup);
+  evaluate(problem, machine, chooser, plan);
+  return plan;
+}
+
+/// An engine that brings data to the near tier.
+static bool isInward(const Machine &machine, int engine) {
+  return engine >= 0 && engine < int(machine.engines.size()) && machine.engines[engine].to == 0 &&
+         machine.engines[engine].from == 1;
+}
+
+Status checkPlan(const Problem &problem, const Machine &machine, Plan &plan) {
+  auto error = [](const std::string &text) { return Status(StatusCode::InvalidArgument, text); };
+  if (plan.decisions.size() != problem.buffers.size() ||
+      plan.slotsOfGroup.size() != problem.groups.size())
+    return error("expected a decision for each buffer and each group");
+  for (const Decision &decision : plan.decisions) {
+    const Buffer &buffer = problem.buffers[decision.buffer];
+    if (!decision.isNear && buffer.elsewhere == Buffer::Elsewhere::Never)
+      return error("'" + buffer.name + "' can't leave " + machine.tiers.front().name);
+    if (!decision.isNear && decision.engine >= 0 && !isInward(machine, decision.engine))
+      return error("'" + buffer.name + "': expected an engine from " + machine.tiers[1].name +
+                   " to " + machine.tiers.front().name + " but got " +
+                   std::to_string(decision.engine));
+  }
+  for (size_t i = 0; i < problem.groups.size(); ++i) {
+    const RowGroup &group = problem.groups[i];
+    int64_t slots = plan.slotsOfGroup[i];
+    if (slots && slots < group.k)
+      return error("group '" + group.name + "': expected no slots or at least the " +
+                   std::to_string(group.k) + " that a token needs but got " +
+                   std::to_string(slots));
+    for (int cache : group.caches) {
+      if (plan.decisions[cache].isNear != (slots == 0))
+        return error("group '" + group.name + "' has " + std::to_string(slots) +
+                     " slots, so its caches are " + (slots ? "not " : "") + "near, but '" +
+                     problem.buffers[cache].name + "' is " + (slots ? "" : "not"));
+      plan.decisions[cache].slots = slots;
+    }
+  }
+  Chooser chooser(problem, machine);
+  evaluate(problem, machine, chooser, plan);
+  if (plan.nearBytes > problem.capacity)
+    return Status(StatusCode::OutOfMemory, "the plan needs " + describeBytes(plan.nearBytes) +
+                                               " of " + machine.tiers.front().name +
+                                               " but there are " + describeBytes(problem.capacity));
+  return Status::success();
+}
+
+} // namespace strata::plan

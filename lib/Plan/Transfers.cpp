@@ -1,0 +1,83 @@
+//===- Transfers.cpp - What moving a buffer costs -------------------------===//
+#include "strata/lib/Plan/Transfers.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace strata::plan {
+
+/// Bytes per second that an engine gets of its link; 0: no limit.
+static double getRate(const Machine &machine, const MachineEngine &engine) {
+  double rate = engine.bandwidth;
+  if (engine.link >= 0 && engine.link < int(machine.links.size())) {
+    const MachineLink &link = machine.links[engine.link];
+    double part = link.bandwidth / double(std::max(link.sharedBy, 1));
+    if (part > 0 && (rate <= 0 || part < rate))
+      rate = part;
+  }
+  return rate;
+}
+
+double getSeconds(const Machine &machine, int number, uint64_t operations, uint64_t bytes,
+                  uint64_t rowBytes) {
+  const MachineEngine &engine = machine.engines[number];
+  double rate = getRate(machine, engine), seconds = 0;
+  if (rate > 0)
+    seconds = double(bytes) / rate;
+  if (rowBytes && engine.alignment > 1 && rowBytes % uint64_t(engine.alignment))
+    seconds *= engine.unalignedFactor;
+  return seconds + double(operations) * engine.operationSeconds;
+}
+
+Transfer findTransfer(const Machine &machine, uint64_t rows, uint64_t rowBytes) {
+  Transfer best;
+  for (auto kind : {MachineEngine::Kind::Gather, MachineEngine::Kind::Copy}) {
+    int engine = machine.findEngine(kind, 1, 0);
+    if (engine < 0)
+      continue;
+    uint64_t operations = kind == MachineEngine::Kind::Copy ? rows : uint64_t(rows > 0);
+    double seconds = getSeconds(machine, engine, operations, rows * rowBytes, rowBytes);
+    if (best.engine < 0 || seconds < best.seconds)
+      best = {engine, seconds};
+  }
+  return best;
+}
+
+Transfer findCopy(const Machine &machine, uint64_t bytes) {
+  Transfer best;
+  for (auto kind : {MachineEngine::Kind::Copy, MachineEngine::Kind::Gather}) {
+    int engine = machine.findEngine(kind, 1, 0);
+    if (engine < 0)
+      continue;
+    double seconds = getSeconds(machine, engine, 1, bytes, 0);
+    if (best.engine < 0 || seconds < best.seconds)
+      best = {engine, seconds};
+  }
+  return best;
+}
+
+GroupSizes::GroupSizes(const Problem &problem, const RowGroup &group) : leastSlots(group.k) {
+  for (int cache : group.caches) {
+    rowBytes += problem.buffers[cache].rowBytes;
+    wholeBytes += problem.buffers[cache].bytes;
+  }
+  isNeverHot = !rowBytes || uint64_t(leastSlots) * rowBytes >= wholeBytes;
+}
+
+uint64_t getExpectedMisses(const Problem &problem, const RowGroup &group, int64_t slots) {
+  // Each sequence has its part of the slots.
+  double part = double(slots) / double(group.k * std::max<int64_t>(problem.batch, 1));
+  double rows = double(problem.tokens * group.k) * group.misses.at(part);
+  return uint64_t(std::ceil(rows));
+}
+
+double getGatherSeconds(const Problem &problem, const Machine &machine, const RowGroup &group,
+                        int64_t slots) {
+  uint64_t rows = getExpectedMisses(problem, group, slots);
+  double seconds = 0;
+  for (int cache : group.caches)
+    seconds += findTransfer(machine, rows, problem.buffers[cache].rowBytes).seconds;
+  return seconds;
+}
+
+} // namespace strata::plan
