@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace strata::sim {
 
 /// Units of all pictures: the width of the page's column, and where drawings begin and end.
-static constexpr double kWidth = 920, kLeft = 92, kRight = 12;
+static constexpr double kWidth = 920, kLeft = 92, kRight = 24;
 
 std::string escapeHtml(std::string_view text) {
   std::string escaped;
@@ -51,14 +52,14 @@ static std::string text(const char *style, double x, double y, const std::string
          "</text>\n";
 }
 
-/// A swatch and a name for each entry.
+/// A swatch and a name for each entry, in one line.
 static std::string legend(double y,
                           const std::vector<std::pair<const char *, std::string>> &entries) {
   std::string result;
   double x = kLeft;
   for (const auto &[style, name] : entries) {
     result += rect(style, x, y - 10, 12, 12, name) + text("label", x + 18, y, name);
-    x += 42 + 7.3 * double(name.size());
+    x += 36 + 7.3 * double(name.size());
   }
   return result;
 }
@@ -131,6 +132,29 @@ static const char *styleOf(const Transfer &transfer) {
   }
 }
 
+/// Names of those styles that occur.
+static std::string timelineLegend(const std::vector<std::vector<Bar>> &tracks) {
+  std::set<std::string_view> used;
+  for (const std::vector<Bar> &track : tracks)
+    for (const Bar &bar : track)
+      used.insert(bar.style);
+  std::vector<std::pair<const char *, std::string>> entries;
+  for (auto [style, name] : {std::pair("linear", "products"),
+                             {"experts", "experts"},
+                             {"attention", "attention"},
+                             {"scan", "scan"},
+                             {"collective", "collectives"},
+                             {"stall", "stall"},
+                             {"leader", "leader's rows"},
+                             {"follower", "followers' rows"},
+                             {"keys", "index keys"},
+                             {"weights", "weights, pages"},
+                             {"back", "write-back"}})
+    if (used.count(style))
+      entries.push_back({style, name});
+  return legend(16, entries);
+}
+
 /// One track. Bars of one style that would touch in the picture become one.
 static std::string drawTrack(std::vector<Bar> bars, Interval range, double y, double height) {
   double scale = (kWidth - kLeft - kRight) / double(std::max<int64_t>(range.length(), 1));
@@ -178,42 +202,38 @@ static std::vector<Bar> listCompute(const Simulation &simulation) {
   return bars;
 }
 
-std::string drawTimeline(const Simulation &simulation, Interval range) {
+static std::vector<Bar> listTransfers(const Simulation &simulation, int engine) {
   const StepResult &step = simulation.step;
+  std::vector<Bar> bars;
+  for (size_t i = 0; i < step.program.transfers.size(); ++i) {
+    const Transfer &transfer = step.program.transfers[i];
+    if (transfer.engine != engine)
+      continue;
+    const package::CommandEntry &entry =
+        *simulation.manifest().commands()->Get(uint32_t(transfer.command));
+    bars.push_back({styleOf(transfer), step.timeline.transfers[i],
+                    entry.label()->str() + ", " + withPrefix(double(transfer.bytes)) + "B"});
+  }
+  std::sort(bars.begin(), bars.end(),
+            [](const Bar &a, const Bar &b) { return a.time.begin < b.time.begin; });
+  return bars;
+}
+
+std::string drawTimeline(const Simulation &simulation, Interval range) {
   constexpr double kTop = 34, kTrack = 26, kStep = 36;
   double bottom = kTop + kStep * double(1 + simulation.engines.size()) - (kStep - kTrack) + 6;
-  std::string result = begin(bottom + 22, "timeline");
-  std::vector<std::pair<const char *, std::string>> entries = {
-      {"linear", "products"}, {"experts", "experts"}, {"attention", "attention"}, {"scan", "scan"}};
-  if (step.collectiveNanoseconds > 0)
-    entries.push_back({"collective", "collectives"});
-  if (!simulation.engines.empty())
-    for (auto [style, name] : {std::pair("stall", "stall"),
-                               {"leader", "leader"},
-                               {"follower", "followers"},
-                               {"keys", "keys"},
-                               {"weights", "weights"},
-                               {"back", "write-back"}})
-      entries.push_back({style, name});
-  result += legend(16, entries) + drawTimeAxis(range, kTop - 4, bottom);
-  result += text("label end", kLeft - 10, kTop + 17, "compute") +
-            drawTrack(listCompute(simulation), range, kTop, kTrack);
+  std::vector<std::vector<Bar>> tracks{listCompute(simulation)};
+  std::vector<std::string> names{"compute"};
   for (size_t engine = 0; engine < simulation.engines.size(); ++engine) {
-    std::vector<Bar> bars;
-    for (size_t i = 0; i < step.program.transfers.size(); ++i) {
-      const Transfer &transfer = step.program.transfers[i];
-      if (transfer.engine == int(engine))
-        bars.push_back(
-            {styleOf(transfer), step.timeline.transfers[i],
-             simulation.manifest().commands()->Get(uint32_t(transfer.command))->label()->str() +
-                 ", " + withPrefix(double(transfer.bytes)) + "B"});
-    }
-    std::sort(bars.begin(), bars.end(),
-              [](const Bar &a, const Bar &b) { return a.time.begin < b.time.begin; });
-    double y = kTop + kStep * double(engine + 1);
-    result += text("label end", kLeft - 10, y + 17,
-                   simulation.manifest().engines()->Get(uint32_t(engine))->name()->str()) +
-              drawTrack(std::move(bars), range, y, kTrack);
+    tracks.push_back(listTransfers(simulation, int(engine)));
+    names.push_back(simulation.manifest().engines()->Get(uint32_t(engine))->name()->str());
+  }
+  std::string result = begin(bottom + 22, "timeline") + timelineLegend(tracks) +
+                       drawTimeAxis(range, kTop - 4, bottom);
+  for (size_t i = 0; i < tracks.size(); ++i) {
+    double y = kTop + kStep * double(i);
+    result += text("label end", kLeft - 10, y + 17, names[i]) +
+              drawTrack(std::move(tracks[i]), range, y, kTrack);
   }
   return result + "</svg>\n";
 }

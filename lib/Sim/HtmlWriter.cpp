@@ -48,7 +48,7 @@ svg { display: block; width: 100%; height: auto; margin-top: 8px; font-size: 13p
 .end { text-anchor: end; } .middle { text-anchor: middle; }
 .grid { fill: none; stroke: var(--line); stroke-width: 1; }
 .limit { fill: none; stroke: var(--stall); stroke-width: 1.5; stroke-dasharray: 5 4; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+table { border-collapse: collapse; width: 100%; margin-top: 14px; font-variant-numeric: tabular-nums; }
 th, td { padding: 4px 10px; text-align: right; border-bottom: 1px solid var(--line);
   white-space: nowrap; }
 th { color: var(--soft); font-weight: 500; } th:first-child, td:first-child { text-align: left; }
@@ -108,7 +108,7 @@ static std::string writeStalls(const Simulation &simulation) {
 }
 
 static std::string writeWhatIfs(const Simulation &simulation) {
-  std::string table = "<table>" + row({"If …", "a step takes", "instead of", "hidden"}, "th");
+  std::string table = "<table>" + row({"If …", "a step takes", "change", "hidden"}, "th");
   for (const Simulation::WhatIf &each : simulation.whatIfs) {
     double change = double(each.nanoseconds) / double(simulation.step.nanoseconds) - 1;
     table += row({each.condition, formatTime(double(each.nanoseconds)),
