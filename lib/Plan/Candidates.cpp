@@ -65,9 +65,15 @@ Candidates::Candidates(const Problem &problem, const Machine &machine) {
     if (buffer.elsewhere != Buffer::Elsewhere::Reload &&
         buffer.elsewhere != Buffer::Elsewhere::Stream)
       continue;
+    if (buffer.stagedBytes >= buffer.bytes) {
+      leastBytes += buffer.bytes;
+      alwaysNear.insert(int(number));
+      continue;
+    }
+    leastBytes += buffer.stagedBytes;
     Candidate candidate;
     candidate.buffer = int(number);
-    candidate.bytes = buffer.bytes;
+    candidate.bytes = buffer.bytes - buffer.stagedBytes;
     candidate.seconds = findCopy(machine, buffer.bytesPerStep).seconds;
     candidate.firstUse = buffer.firstUse;
     movedSeconds += candidate.seconds;
@@ -77,10 +83,12 @@ Candidates::Candidates(const Problem &problem, const Machine &machine) {
     const RowGroup &group = problem.groups[number];
     GroupSizes sizes(problem, group);
     if (sizes.isNeverHot) {
-      leastBytes += sizes.wholeBytes;
+      for (int cache : group.caches)
+        if (problem.buffers[cache].elsewhere == Buffer::Elsewhere::Rows)
+          leastBytes += problem.buffers[cache].bytes;
       continue;
     }
-    leastBytes += uint64_t(sizes.leastSlots) * sizes.rowBytes;
+    leastBytes += uint64_t(sizes.leastSlots) * sizes.rowBytes + sizes.stagedBytes;
     movedSeconds += getGatherSeconds(problem, machine, group, sizes.leastSlots);
     Curve curve = getCurve(problem, machine, group, sizes);
     for (size_t i = 1; i < curve.size(); ++i) {
@@ -91,7 +99,8 @@ Candidates::Candidates(const Problem &problem, const Machine &machine) {
       candidate.bytes = uint64_t(candidate.toSlots - candidate.fromSlots) * sizes.rowBytes;
       // Pools are whole pages of records, so this is what the last slots really need.
       if (candidate.toSlots == sizes.getWholeSlots())
-        candidate.bytes = sizes.wholeBytes - uint64_t(candidate.fromSlots) * sizes.rowBytes;
+        candidate.bytes =
+            sizes.wholeBytes - sizes.stagedBytes - uint64_t(candidate.fromSlots) * sizes.rowBytes;
       candidate.seconds = curve[i - 1].second - curve[i].second;
       candidate.firstUse = problem.buffers[group.caches.front()].firstUse;
       order.push_back(candidate);

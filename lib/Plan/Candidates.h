@@ -4,6 +4,8 @@
 
 #include "strata/lib/Plan/Transfers.h"
 
+#include <set>
+
 namespace strata::plan {
 
 /// Something that takes near memory and saves transfers: a buffer, or some more slots of a group.
@@ -21,6 +23,7 @@ struct Candidate {
 struct Candidates {
   std::vector<Candidate> order; ///< the most seconds for a byte first
   uint64_t leastBytes = 0;      ///< near, without the slots that moved buffers share
+  std::set<int> alwaysNear;     ///< buffers that would take no less if they moved
   double movedSeconds = 0;      ///< of a step's transfers when nothing of `order` stays
 
   Candidates(const Problem &problem, const Machine &machine);

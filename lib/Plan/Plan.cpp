@@ -168,8 +168,9 @@ std::vector<Decision> Chooser::decide(const Choice &choice,
   for (size_t i = 0; i < decisions.size(); ++i) {
     decisions[i].buffer = int(i);
     Buffer::Elsewhere elsewhere = problem.buffers[i].elsewhere;
-    decisions[i].isNear =
-        elsewhere == Buffer::Elsewhere::Never || elsewhere == Buffer::Elsewhere::Rows;
+    decisions[i].isNear = elsewhere == Buffer::Elsewhere::Never ||
+                          elsewhere == Buffer::Elsewhere::Rows ||
+                          candidates.alwaysNear.count(int(i));
   }
   slotsOfGroup.clear();
   for (const RowGroup &group : problem.groups) {
@@ -233,6 +234,10 @@ static void addBytes(const Problem &problem, Plan &plan) {
   plan.nearBytes = 0;
   for (Decision &decision : plan.decisions) {
     const Buffer &buffer = problem.buffers[decision.buffer];
+    if (!decision.isNear) {
+      take(buffer.stagedBytes);
+      plan.nearBytes += buffer.stagedBytes;
+    }
     if (!decision.isNear && buffer.elsewhere != Buffer::Elsewhere::Rows) {
       shared.add(problem, buffer);
       continue;

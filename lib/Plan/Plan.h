@@ -44,7 +44,8 @@ struct Buffer {
   /// Bytes that a step transfers when it is not in the near tier: the whole buffer for weights and
   /// index keys, pages in use for reloaded caches. Rows are counted by their group.
   uint64_t bytesPerStep = 0;
-  uint64_t rowBytes = 0; ///< of caches: a record
+  uint64_t rowBytes = 0;    ///< of caches: a record
+  uint64_t stagedBytes = 0; ///< near memory of its own that it takes when it is elsewhere
   enum class Elsewhere {
     Never,  ///< must be in the near tier
     Reload, ///< through a slot as large as the buffer

@@ -60,8 +60,10 @@ GroupSizes::GroupSizes(const Problem &problem, const RowGroup &group) : leastSlo
   for (int cache : group.caches) {
     rowBytes += problem.buffers[cache].rowBytes;
     wholeBytes += problem.buffers[cache].bytes;
+    stagedBytes += problem.buffers[cache].stagedBytes;
+    isNeverHot |= problem.buffers[cache].elsewhere != Buffer::Elsewhere::Rows;
   }
-  isNeverHot = !rowBytes || uint64_t(leastSlots) * rowBytes >= wholeBytes;
+  isNeverHot |= !rowBytes || uint64_t(leastSlots) * rowBytes + stagedBytes >= wholeBytes;
 }
 
 uint64_t getExpectedMisses(const Problem &problem, const RowGroup &group, int64_t slots) {

@@ -22,14 +22,15 @@ double getSeconds(const Machine &machine, int engine, uint64_t operations, uint6
 
 /// A group of a problem with its sizes added up.
 struct GroupSizes {
-  uint64_t rowBytes = 0;   ///< of a record in all of its caches
-  uint64_t wholeBytes = 0; ///< of its pools
+  uint64_t rowBytes = 0;    ///< of a record in all of its caches
+  uint64_t wholeBytes = 0;  ///< of its pools
+  uint64_t stagedBytes = 0; ///< besides hot sets
   int64_t leastSlots = 0;
   bool isNeverHot = false; ///< the smallest hot sets would be no smaller than the pools
 
   GroupSizes(const Problem &problem, const RowGroup &group);
   /// Slots with which hot sets are as large as the pools.
-  int64_t getWholeSlots() const { return int64_t(wholeBytes / rowBytes); }
+  int64_t getWholeSlots() const { return int64_t((wholeBytes - stagedBytes) / rowBytes); }
 };
 
 /// Seconds of a step's gathers of a group with hot sets of so many slots.

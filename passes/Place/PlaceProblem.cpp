@@ -9,6 +9,9 @@
 using namespace mlir;
 using namespace strata;
 
+/// Blocks that a stream has at least.
+static constexpr int64_t kBlocks = 8;
+
 uint64_t strata::getRecordBytes(const StepCache &cache, int64_t records) {
   uint64_t pages = llvm::divideCeil(records, cache.type.getPageSize());
   return pages * uint64_t(cache.type.getPageSize() * cache.type.getRecordBytes());
@@ -31,18 +34,24 @@ static plan::BufferClass getClass(const StepCache &cache) {
   return holdsIndexKeys(cache.type) ? plan::BufferClass::IndexKeys : plan::BufferClass::Latents;
 }
 
-static plan::Buffer makeBuffer(const StepCache &cache, const PlaceSizes &sizes, double degree) {
+static plan::Buffer makeBuffer(const StepCache &cache, const PlaceSizes &sizes, double degree,
+                               Movable movable) {
   plan::Buffer buffer;
   buffer.name = cache.name;
   buffer.bufferClass = getClass(cache);
   buffer.bytes = uint64_t(double(getPoolBytes(cache, sizes)) / degree);
   buffer.rowBytes = cache.type.getRecordBytes();
+  if (movable == Movable::Weights ||
+      (movable == Movable::AllButRows && cache.access == CacheAccess::Rows))
+    return buffer;
   switch (cache.access) {
   case CacheAccess::Rows:
     buffer.elsewhere = plan::Buffer::Elsewhere::Rows;
+    buffer.stagedBytes = getRecordBytes(cache, sizes.tokens);
     break;
   case CacheAccess::Stream:
     buffer.elsewhere = plan::Buffer::Elsewhere::Stream;
+    buffer.stagedBytes = getRecordBytes(cache, sizes.tokens);
     buffer.bytesPerStep = buffer.bytes;
     break;
   case CacheAccess::Pages:
@@ -57,11 +66,17 @@ static plan::Buffer makeBuffer(const StepCache &cache, const PlaceSizes &sizes, 
 
 plan::Problem strata::makeProblem(const StepModel &model, const Machine &machine,
                                   const PlaceSizes &sizes, uint64_t capacity,
-                                  uint64_t workspaceBytes) {
+                                  uint64_t workspaceBytes, Movable movable) {
   plan::Problem problem;
   problem.context = sizes.context;
   problem.batch = problem.tokens = sizes.batch;
   problem.capacity = capacity;
+  // An eighth of the records at a time: short contexts would not fill a block of the usual size.
+  if (!model.caches.empty()) {
+    int64_t page = model.caches.front().type.getPageSize();
+    int64_t part = llvm::divideCeil(sizes.context * sizes.batch, kBlocks * page) * page;
+    problem.blockRecords = std::min(problem.blockRecords, part);
+  }
 
   PredictedTimes times(model.getStep()->getParentOfType<ModuleOp>(), machine, sizes);
   DenseMap<Operation *, int64_t> numbers;
@@ -87,7 +102,7 @@ plan::Problem strata::makeProblem(const StepModel &model, const Machine &machine
   }
   ProblemIndex index{unsigned(model.weights.size()), unsigned(model.caches.size())};
   for (const StepCache &cache : model.caches) {
-    plan::Buffer buffer = makeBuffer(cache, sizes, double(machine.partition.pipeline));
+    plan::Buffer buffer = makeBuffer(cache, sizes, double(machine.partition.pipeline), movable);
     buffer.firstUse = cache.first ? numbers.lookup(cache.first) : 0;
     buffer.lastUse = cache.last ? numbers.lookup(cache.last) : last;
     problem.buffers.push_back(buffer);

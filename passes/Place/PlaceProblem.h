@@ -14,6 +14,10 @@ struct PlaceSizes {
   int64_t tokens = 1;  ///< the most tokens of a step: decides about memory
 };
 
+/// What may leave the near tier. Small caches can take more near memory when they move than when
+/// they stay, so plans that move less are tried where others don't fit.
+enum class Movable { All, AllButRows, Weights };
+
 /// Numbers of the buffers of a problem: weights first, then caches, both in the step model's order,
 /// then activations.
 struct ProblemIndex {
@@ -33,7 +37,8 @@ uint64_t getRecordBytes(const StepCache &cache, int64_t records);
 /// With several devices it is the share of one: weights and the operations on them are divided by
 /// the degrees of the partition, caches are divided among the stages of the pipeline alone.
 plan::Problem makeProblem(const StepModel &model, const Machine &machine, const PlaceSizes &sizes,
-                          uint64_t capacity, uint64_t workspaceBytes);
+                          uint64_t capacity, uint64_t workspaceBytes,
+                          Movable movable = Movable::All);
 
 } // namespace strata
 

@@ -8,12 +8,13 @@
 #include "llvm/Support/FormatVariadic.h"
 
 #include <limits>
+#include <optional>
 
 using namespace mlir;
 using namespace strata;
 
-/// More than this many corrections would mean that the planner goes back and forth.
-static constexpr int kMostRounds = 12;
+/// What is set aside is found to this part of the capacity.
+static constexpr uint64_t kPrecision = 512;
 
 std::string strata::describeBytes(uint64_t bytes) {
   return llvm::formatv("{0} bytes ({1:F2} MiB)", bytes, double(bytes) / 0x1p20);
@@ -33,6 +34,13 @@ public:
 
 private:
   func::FuncOp getStep() const { return model.getStep(); }
+  /// Whether a plan with so much set aside fits; `planned` is what it would be.
+  FailureOr<bool> tryPlan(PlannedStep &planned, uint64_t capacity, uint64_t setAside,
+                          Movable movable);
+  /// A plan that fits, with as little set aside as possible; nothing, and the least capacity that
+  /// was found, if there is none.
+  FailureOr<std::optional<PlannedStep>> search(uint64_t capacity, Movable movable,
+                                               uint64_t &leastCapacity);
   /// Decisions of a plan, with as deep sets of slots as fit; their bytes with activations.
   FailureOr<uint64_t> decide(PlannedStep &planned, uint64_t capacity);
   /// Bytes of activations of the step when the decisions are written into it.
@@ -76,49 +84,75 @@ FailureOr<uint64_t> Planner::decide(PlannedStep &planned, uint64_t capacity) {
   return bytes;
 }
 
+FailureOr<bool> Planner::tryPlan(PlannedStep &planned, uint64_t capacity, uint64_t setAside,
+                                 Movable movable) {
+  planned.problem = makeProblem(model, machine, sizes, capacity, wholeArena + setAside, movable);
+  Expected<plan::Plan> made = plan::makePlan(planned.problem, machine);
+  if (!made.ok() && made.status().code() == StatusCode::OutOfMemory)
+    return false;
+  if (!made.ok())
+    return getStep().emitError() << made.status().message();
+  planned.plan = std::move(*made);
+  FailureOr<uint64_t> bytes = decide(planned, capacity);
+  if (failed(bytes))
+    return failure();
+  return *bytes <= capacity;
+}
+
+FailureOr<std::optional<PlannedStep>> Planner::search(uint64_t capacity, Movable movable,
+                                                      uint64_t &leastCapacity) {
+  PlannedStep planned;
+  FailureOr<bool> fits = tryPlan(planned, capacity, 0, movable);
+  if (failed(fits))
+    return failure();
+  if (*fits)
+    return std::optional(std::move(planned));
+  // With all that it can set aside the planner keeps nothing near that could move.
+  plan::Problem unlimited =
+      makeProblem(model, machine, sizes, std::numeric_limits<int64_t>::max(), wholeArena, movable);
+  Expected<plan::Plan> whole = plan::makePlan(unlimited, machine);
+  if (!whole.ok())
+    return getStep().emitError() << whole.status().message();
+  uint64_t least = whole->leastCapacity, most = capacity - std::min(capacity, least);
+  PlannedStep best;
+  fits = tryPlan(best, std::max(capacity, least), most, movable);
+  if (failed(fits))
+    return failure();
+  leastCapacity = std::min(leastCapacity, best.nearBytes);
+  if (best.nearBytes > capacity)
+    return std::optional<PlannedStep>();
+  uint64_t tooLittle = 0, enough = most;
+  while (enough - tooLittle > capacity / kPrecision) {
+    uint64_t setAside = tooLittle + (enough - tooLittle) / 2;
+    fits = tryPlan(planned, capacity, setAside, movable);
+    if (failed(fits))
+      return failure();
+    (*fits ? enough : tooLittle) = setAside;
+    if (*fits)
+      best = std::move(planned);
+  }
+  return std::optional(std::move(best));
+}
+
 FailureOr<PlannedStep> Planner::plan(uint64_t capacity) {
   FailureOr<uint64_t> arena =
       computeArenaBytes(getStep()->getParentOfType<ModuleOp>(), sizes.tokens, sizes.batch);
   if (failed(arena))
     return failure();
   wholeArena = *arena;
-  uint64_t asked = capacity, setAside = 0;
-  for (int round = 0; round < kMostRounds; ++round) {
-    PlannedStep planned;
-    planned.problem = makeProblem(model, machine, sizes, asked, wholeArena + setAside);
-    Expected<plan::Plan> made = plan::makePlan(planned.problem, machine);
-    if (!made.ok() && made.status().code() != StatusCode::OutOfMemory)
-      return getStep().emitError() << made.status().message();
-    if (!made.ok()) {
-      // The least one that the planner knows; what it doesn't know is found like for any other.
-      plan::Problem unlimited = planned.problem;
-      unlimited.capacity = std::numeric_limits<int64_t>::max();
-      Expected<plan::Plan> whole = plan::makePlan(unlimited, machine);
-      if (!whole.ok() || whole->leastCapacity <= asked)
-        return getStep().emitError() << made.status().message();
-      asked = whole->leastCapacity;
-      continue;
-    }
-    planned.plan = std::move(*made);
-    FailureOr<uint64_t> bytes = decide(planned, asked);
-    if (failed(bytes))
+  uint64_t least = std::numeric_limits<uint64_t>::max();
+  for (Movable movable : {Movable::All, Movable::AllButRows, Movable::Weights}) {
+    FailureOr<std::optional<PlannedStep>> found = search(capacity, movable, least);
+    if (failed(found))
       return failure();
-    if (*bytes > asked) {
-      // What the planner did not count.
-      uint64_t counted = planned.plan.nearBytes;
-      setAside += *bytes - std::min(counted, *bytes - 1);
-      continue;
-    }
-    if (asked > capacity)
-      return getStep().emitError()
-             << "can't be placed in " << describeBytes(capacity) << " of "
-             << machine.tiers.front().name << ": the least feasible size is "
-             << describeBytes(asked) << " for steps of " << sizes.tokens << " tokens, "
-             << sizes.batch << " sequences and " << sizes.context << " positions each";
-    return planned;
+    if (*found)
+      return std::move(**found);
   }
-  return getStep().emitError() << "no plan was found for " << describeBytes(capacity) << " of "
-                               << machine.tiers.front().name;
+  return getStep().emitError() << "can't be placed in " << describeBytes(capacity) << " of "
+                               << machine.tiers.front().name << ": the least feasible size is "
+                               << describeBytes(least) << " for steps of " << sizes.tokens
+                               << " tokens, " << sizes.batch << " sequences and " << sizes.context
+                               << " positions each";
 }
 
 FailureOr<PlannedStep> Planner::follow(uint64_t capacity, const std::string &text,

@@ -119,6 +119,16 @@ void TierWriter::writeBack(unsigned number, bool inOrder) {
       operand.set(entry.home);
 }
 
+/// Waits at the builder's place.
+void TierWriter::waitForHome(unsigned number, Location location) {
+  Value &home = moved[number].home;
+  Value written = tier::WaitOp::create(builder, location, home);
+  for (OpOperand &operand : block.getTerminator()->getOpOperands())
+    if (operand.get() == home)
+      operand.set(written);
+  home = written;
+}
+
 /// Index keys come through two buffers, block after block, while they are scored.
 void TierWriter::writeStreamed(unsigned number) {
   StepCache &cache = model.caches[number];
@@ -128,7 +138,7 @@ void TierWriter::writeStreamed(unsigned number) {
   writeBack(number, /*inOrder=*/true);
   builder.setInsertionPoint(select);
   // What the step wrote must be there before it is read.
-  entry.home = tier::WaitOp::create(builder, select.getLoc(), entry.home);
+  waitForHome(number, select.getLoc());
   auto &buffers = blockBuffers[cache.type.getRecordBytes()];
   if (buffers.empty())
     for (int buffer = 0; buffer < 2; ++buffer)
@@ -181,11 +191,7 @@ void TierWriter::writeReload(unsigned number, Value &slot) {
   // The pool is read by the write-back too.
   builder.setInsertionPointAfter(cache.last == entry.appendPlace ? entry.home.getDefiningOp()
                                                                  : cache.last);
-  Value written = tier::WaitOp::create(builder, location, entry.home);
-  for (OpOperand &operand : block.getTerminator()->getOpOperands())
-    if (operand.get() == entry.home)
-      operand.set(written);
-  entry.home = written;
+  waitForHome(number, location);
   slot = tier::ReleaseOp::create(builder, location, slot.getType(), entry.appended);
 }
 

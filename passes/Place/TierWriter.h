@@ -47,6 +47,7 @@ private:
   void writeReload(unsigned cache, mlir::Value &slot);
   /// Starts it at the builder's place.
   void writeBack(unsigned cache, bool inOrder);
+  void waitForHome(unsigned cache, mlir::Location location);
   void waitForHomes();
   void writeGroup(unsigned group);
   mlir::Value writeHits(KernelOp kernel, AttentionOp attention, mlir::Value hotSet,
