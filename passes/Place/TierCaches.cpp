@@ -96,9 +96,10 @@ void TierWriter::writeStaged(unsigned number) {
   StepCache &cache = model.caches[number];
   MovedCache &entry = moved[number];
   Value ownRecords = getOwnRecords();
-  builder.setInsertionPointAfterValue(ownRecords);
+  builder.setInsertionPointAfter(lastAtTop ? lastAtTop : ownRecords.getDefiningOp());
   Location location = cache.append.getLoc();
   entry.stage = tier::StageOp::create(builder, location, cache.type, entry.home);
+  lastAtTop = entry.stage.getDefiningOp();
   entry.home.replaceUsesWithIf(
       entry.stage, [&](OpOperand &use) { return use.getOwner() == cache.append.getOperation(); });
   cache.append.setInOrder(true);

@@ -72,7 +72,10 @@ void TierWriter::writeGroup(unsigned number) {
   const StepGroup &group = model.groups[number];
   Value batch = step.getArgument(0), ownRecords = getOwnRecords();
   bool isImported = isa<BlockArgument>(group.rows);
-  builder.setInsertionPointAfterValue(isImported ? ownRecords : group.rows);
+  if (isImported)
+    builder.setInsertionPointAfter(lastAtTop ? lastAtTop : ownRecords.getDefiningOp());
+  else
+    builder.setInsertionPointAfterValue(group.rows);
   Location location = group.rows.getLoc();
   Type rows = group.rows.getType();
   MLIRContext *context = step.getContext();
@@ -106,6 +109,8 @@ void TierWriter::writeGroup(unsigned number) {
         isAppended ? entry.appended : entry.stage, getEngine(index.ofCache(member)));
     annotate(gather, share * double(problem.tokens * group.k * cache.type.getRecordBytes()));
     pending.push_back(gather.getPending());
+    if (isImported)
+      lastAtTop = gather;
   }
   for (auto [place, member] : llvm::enumerate(group.caches)) {
     AttentionOp attention = cast<AttentionOp>(model.caches[member].readers.front());

@@ -14,7 +14,7 @@ void TierWriter::writeWeights() {
   };
   SmallVector<Read> reads;
   DenseMap<unsigned, Value> homes;
-  for (unsigned number : decisions.streamed) {
+  for (unsigned number : llvm::reverse(decisions.streamed)) {
     StepWeight &weight = model.weights[number];
     // Nothing comes before them, so transfers can start as early as their slots allow.
     weight.op->moveBefore(&block, block.begin());

@@ -70,6 +70,8 @@ private:
   mlir::OpBuilder builder;
   mlir::StringAttr farSpace;
   mlir::Value own;
+  /// Of the stages, and of the gathers of rows that are known when the step begins.
+  mlir::Operation *lastAtTop = nullptr;
   llvm::DenseMap<unsigned, MovedCache> moved;
   HotSets hotSets;
   llvm::SmallVector<mlir::Value> tables; ///< by group; null: none
