@@ -105,8 +105,9 @@ FailureOr<std::optional<PlannedStep>> Planner::search(uint64_t capacity, Movable
   FailureOr<bool> fits = tryPlan(planned, capacity, 0, movable);
   if (failed(fits))
     return failure();
-  if (*fits)
+  if (*fits && !planned.decisions.movesAnything())
     return std::optional(std::move(planned));
+  bool isFound = *fits;
   // With all that it can set aside the planner keeps nothing near that could move.
   plan::Problem unlimited =
       makeProblem(model, machine, sizes, std::numeric_limits<int64_t>::max(), wholeArena, movable);
@@ -119,6 +120,8 @@ FailureOr<std::optional<PlannedStep>> Planner::search(uint64_t capacity, Movable
   if (failed(fits))
     return failure();
   leastCapacity = std::min(leastCapacity, best.nearBytes);
+  if (isFound)
+    return std::optional(std::move(planned));
   if (best.nearBytes > capacity)
     return std::optional<PlannedStep>();
   uint64_t tooLittle = 0, enough = most;
@@ -145,8 +148,14 @@ FailureOr<PlannedStep> Planner::plan(uint64_t capacity) {
     FailureOr<std::optional<PlannedStep>> found = search(capacity, movable, least);
     if (failed(found))
       return failure();
-    if (*found)
-      return std::move(**found);
+    if (!*found)
+      continue;
+    // What the planner did not know of.
+    plan::Plan &plan = (*found)->plan;
+    plan.nearBytes = (*found)->nearBytes;
+    if ((*found)->decisions.movesAnything())
+      plan.leastCapacity = least;
+    return std::move(**found);
   }
   return getStep().emitError() << "can't be placed in " << describeBytes(capacity) << " of "
                                << machine.tiers.front().name << ": the least feasible size is "
