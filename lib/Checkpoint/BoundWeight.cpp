@@ -5,12 +5,23 @@
 #include "strata/lib/Support/Text.h"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 
 namespace strata {
 
 const std::byte *BoundWeight::row(int64_t member, int64_t row) const {
   assert(member >= 0 && member < members_ && row >= 0 && row < rows_ && "no such row");
+  return copy_ ? copy_ + size_t(member * rows_ + row) * rowBytes() : checkpointRow(member, row);
+}
+
+void BoundWeight::copyStored(std::byte *target) const {
+  size_t bytes = size_t(rows_) * rowBytes();
+  for (int64_t member = 0; member < members_; ++member)
+    std::memcpy(target + size_t(member) * bytes, checkpointRow(member, 0), bytes);
+}
+
+const std::byte *BoundWeight::checkpointRow(int64_t member, int64_t row) const {
   if (description_.partGroups != 0)
     return data_[0] +
            size_t(member * description_.partStride + description_.partOffset + row) * rowBytes();

@@ -49,15 +49,25 @@ public:
   /// All rows of all members: f32 [members, rows, columns], which is the description's shape.
   void readAll(float *output) const;
 
+  /// Bytes of all rows of all members as stored.
+  size_t storedBytes() const { return size_t(members_ * rows_) * rowBytes(); }
+  /// Copies all rows from the checkpoint as stored, member after member: `storedBytes` bytes. May
+  /// run while others read from elsewhere.
+  void copyStored(std::byte *target) const;
+  /// Reads rows from such a copy from now on. Scales stay where they are.
+  void readFrom(const std::byte *copy) { copy_ = copy; }
+
 private:
   friend class WeightBinder;
   BoundWeight() = default;
+  const std::byte *checkpointRow(int64_t member, int64_t row) const;
 
   WeightDescription description_;
   int64_t members_ = 1, rows_ = 1, columns_ = 1;
   std::vector<const std::byte *> data_;    ///< one for each tensor
   std::vector<std::vector<float>> scales_; ///< one for each tensor, [scale rows, scaleColumns_]
   int64_t scaleColumns_ = 0;
+  const std::byte *copy_ = nullptr; ///< of what `data_` has, without gaps
 };
 
 /// Binds weights in the order of their descriptions. One error tells of everything that is wrong:

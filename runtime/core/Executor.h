@@ -12,6 +12,7 @@
 namespace strata::rt {
 
 class Trace;
+struct TierCounters;
 
 /// What a session must know of a model.
 struct ModelDescription {
@@ -41,6 +42,8 @@ struct ExecutorOptions {
   /// Fill arena and caches with NaN first (the arena before every step): finds reads of what was
   /// never written.
   bool poison = false;
+  /// For tests: transfers between tiers begin up to so many nanoseconds late, at random.
+  int64_t transferDelay = 0;
   Trace *trace = nullptr; ///< receives one event per command when set; outlives the executor
 };
 
@@ -79,6 +82,8 @@ public:
   virtual Status step(const StepInput &input, StepOutput &output) = 0;
   /// Bytes allocated: arena, caches, widened weights.
   virtual uint64_t memoryBytes() const = 0;
+  /// What transfers did so far; null where there is one tier.
+  virtual const TierCounters *tierCounters() const { return nullptr; }
 };
 
 } // namespace strata::rt

@@ -90,6 +90,10 @@ SlotPlan SlotTable::resolve(const int32_t *records, int64_t tokens, const std::v
     first = plan.blocks.back().endToken;
   }
   markOwn(own, false);
+  if (slotsOf && !plan.isOneBlock()) {
+    std::fill_n(hits, tokens * k_, -1);
+    std::copy_n(slotsOf, tokens * k_, misses);
+  }
   return plan;
 }
 

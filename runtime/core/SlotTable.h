@@ -53,8 +53,9 @@ public:
   /// n of the step writes) lose the slots that they have: a page may have been another sequence's
   /// before. Tokens are taken in order, in blocks of as many as have at most `slots` distinct
   /// records. Writes i32 [tokens, k] each: `slotsOf` the slot of each record while its token's
-  /// block runs, `hits` the same for records that had a slot when the block began, `misses` for the
-  /// others; −1 elsewhere. The three may be null together.
+  /// block runs, `hits` the same for records that may be read before the misses come, `misses` for
+  /// the others; −1 elsewhere. With several blocks nothing is a hit: what is there now may be gone
+  /// before its token's block. The three may be null together.
   SlotPlan resolve(const int32_t *records, int64_t tokens, const std::vector<int32_t> &own,
                    int32_t *slotsOf, int32_t *hits, int32_t *misses);
 

@@ -64,13 +64,14 @@ Expected<Arena::Layout> Arena::layOut(const package::Manifest &manifest, int64_t
 }
 
 std::vector<std::byte *> Arena::slots(const Layout &layout, bool poison) {
-  assert(layout.size <= memory_.size() && "a step larger than planned");
-  if (poison)
-    memory_.poison(layout.size);
+  assert(layout.size <= bytes_ && "a step larger than planned");
+  (void)bytes_;
+  if (poison && layout.size != 0)
+    std::memset(data_, 0xff, layout.size);
   std::vector<std::byte *> bases;
   bases.reserve(layout.offsets.size());
   for (uint64_t offset : layout.offsets)
-    bases.push_back(memory_.data() + offset);
+    bases.push_back(data_ + offset);
   return bases;
 }
 

@@ -47,16 +47,17 @@ public:
   /// Slots begin at multiples of 64 bytes. An error if the sum overflows.
   static Expected<Layout> layOut(const package::Manifest &manifest, int64_t tokens, int64_t wanted);
 
-  explicit Arena(Memory memory) : memory_(std::move(memory)) {}
+  /// Works in `bytes` bytes at `data`, aligned to 64.
+  Arena(std::byte *data, uint64_t bytes) : data_(data), bytes_(bytes) {}
   Arena() = default;
 
   /// Base addresses of the slots for a step, in memory made for at least as many tokens. With
   /// `poison` what the step uses is filled with NaN bytes first.
   std::vector<std::byte *> slots(const Layout &layout, bool poison);
-  uint64_t size() const { return memory_.size(); }
 
 private:
-  Memory memory_;
+  std::byte *data_ = nullptr;
+  uint64_t bytes_ = 0;
 };
 
 } // namespace strata::rt

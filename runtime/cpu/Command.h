@@ -7,9 +7,12 @@
 #include "strata/runtime/cpu/ThreadPool.h"
 #include "strata/runtime/cpu/Weights.h"
 
+#include <functional>
 #include <memory>
 
 namespace strata::rt {
+
+class Tiers;
 
 /// What commands work on, the same in every step. Outlives the commands.
 struct Program {
@@ -17,7 +20,8 @@ struct Program {
   ExecutorOptions options; ///< `threads` is the number of the pool's
   KernelLibrary kernels;
   Weights weights;
-  std::vector<Memory> caches; ///< pools of pages
+  std::vector<std::byte *> caches = {}; ///< pools of pages that kernels work on; null: none
+  std::unique_ptr<Tiers> tiers = {};    ///< null: one tier
 };
 
 /// What commands work on in one step.
@@ -27,9 +31,10 @@ struct StepState {
   const StepInput &input;
   StepOutput &output;
   std::vector<std::byte *> slots;
-  std::byte *scratch;    ///< `scratchBytes` for each thread
-  uint64_t scratchBytes; ///< a multiple of 64
-  std::byte *shared;     ///< what all threads share
+  std::byte *scratch;          ///< `scratchBytes` for each thread
+  uint64_t scratchBytes;       ///< a multiple of 64
+  std::byte *shared;           ///< what all threads share
+  std::string_view label = {}; ///< of the command that runs
 
   int64_t tokens() const { return int64_t(input.tokenIds.size()); }
   int64_t wanted() const { return int64_t(input.wanted.size()); }
@@ -59,6 +64,14 @@ private:
   int64_t rowStride_, batchStride_;
 };
 
+/// The hot set among a kernel's arguments; −1: none. Its items are a number for each token then.
+int32_t findHotSet(const package::Launch &launch);
+
+/// Calls run(firstToken, endToken) for tokens that can run at once: all of them if `hotSet` is −1,
+/// otherwise block after block of its plan, with the block's records in their slots.
+Status forEachBlock(StepState &state, int32_t hotSet,
+                    const std::function<Status(int64_t, int64_t)> &run);
+
 /// One entry of the command list. Its table of the manifest was verified.
 class Command {
 public:
@@ -82,6 +95,12 @@ std::unique_ptr<Command> makeCommand(const package::GroupedProduct &table, const
 std::unique_ptr<Command> makeCommand(const package::Route &table, const Program &program);
 std::unique_ptr<Command> makeCommand(const package::Select &table, const Program &program);
 std::unique_ptr<Command> makeCommand(const package::ImportRows &table, const Program &program);
+std::unique_ptr<Command> makeCommand(const package::Records &table, const Program &program);
+std::unique_ptr<Command> makeCommand(const package::Resolve &table, const Program &program);
+std::unique_ptr<Command> makeCommand(const package::Gather &table, const Program &program);
+std::unique_ptr<Command> makeCommand(const package::WriteBack &table, const Program &program);
+std::unique_ptr<Command> makeCommand(const package::Reload &table, const Program &program);
+std::unique_ptr<Command> makeCommand(const package::Wait &table, const Program &program);
 
 } // namespace strata::rt
 

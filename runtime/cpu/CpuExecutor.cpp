@@ -5,10 +5,10 @@
 #include "strata/runtime/cpu/Command.h"
 #include "strata/runtime/cpu/RowProduct.h"
 #include "strata/runtime/cpu/StepCheck.h"
+#include "strata/runtime/cpu/Tiers.h"
 
 #include <algorithm>
 #include <cstring>
-#include <unistd.h>
 
 namespace strata::rt {
 
@@ -38,45 +38,22 @@ std::unique_ptr<Command> makeEntry(const package::CommandEntry &entry, const Pro
     return makeCommand(*entry.command_as_HeadAttention(), program);
   case package::Command::PartialScores:
     return makeCommand(*entry.command_as_PartialScores(), program);
+  case package::Command::Records:
+    return makeCommand(*entry.command_as_Records(), program);
+  case package::Command::Resolve:
+    return makeCommand(*entry.command_as_Resolve(), program);
+  case package::Command::Gather:
+    return makeCommand(*entry.command_as_Gather(), program);
+  case package::Command::WriteBack:
+    return makeCommand(*entry.command_as_WriteBack(), program);
+  case package::Command::Reload:
+    return makeCommand(*entry.command_as_Reload(), program);
+  case package::Command::Wait:
+    return makeCommand(*entry.command_as_Wait(), program);
   case package::Command::NONE:
     break;
   }
   return nullptr;
-}
-
-/// Adds up what is to be allocated.
-class MemoryPlan {
-public:
-  void add(const char *what, std::optional<uint64_t> bytes) {
-    if (!bytes || __builtin_add_overflow(total_, *bytes, &total_))
-      total_ = ~uint64_t(0);
-    text_ += (text_.empty() ? "" : ", ") + std::string(what) + " " +
-             std::to_string(bytes.value_or(~uint64_t(0)));
-  }
-  uint64_t total() const { return total_; }
-
-  Status check(uint64_t limit) const {
-    bool isMachine = limit == 0;
-    if (isMachine)
-      limit = uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE));
-    if (total_ <= limit)
-      return Status::success();
-    return Status(StatusCode::OutOfMemory,
-                  "expected to need at most " + std::to_string(limit) +
-                      (isMachine ? " bytes (the machine's memory)" : " bytes (the memory limit)") +
-                      " but it is " + std::to_string(total_) + ": " + text_);
-  }
-
-private:
-  uint64_t total_ = 0;
-  std::string text_;
-};
-
-std::optional<uint64_t> product(uint64_t a, uint64_t b) {
-  uint64_t result;
-  if (__builtin_mul_overflow(a, b, &result))
-    return std::nullopt;
-  return result;
 }
 
 /// oneDNN generates its kernels when it is first called, and ends with a segmentation fault where
@@ -97,7 +74,14 @@ public:
   Status step(const StepInput &input, StepOutput &output) override;
   uint64_t memoryBytes() const override { return memoryBytes_; }
 
+  const TierCounters *tierCounters() const override {
+    return program_.tiers ? &program_.tiers->counters() : nullptr;
+  }
+
 private:
+  Status prepareMemory(uint64_t arenaBytes, MemoryPlan &plan);
+  Status prepareTiers(uint64_t arenaBytes, MemoryPlan &plan);
+  Status runCommands(StepState &state);
   void copyLogits(const StepState &state);
 
   const ModelDescription &model_;
@@ -105,6 +89,8 @@ private:
   std::unique_ptr<ThreadPool> pool_;
   std::vector<std::unique_ptr<Command>> commands_;
   Arena arena_;
+  Memory arenaMemory_; ///< empty with tiers, like `caches_`
+  std::vector<Memory> caches_;
   Memory scratch_;
   uint64_t scratchBytes_ = 0; ///< of each thread
   uint64_t memoryBytes_ = 0;
@@ -119,33 +105,9 @@ Status CpuExecutor::prepare() {
   if (!arena.ok())
     return arena.status();
   MemoryPlan plan;
-  plan.add("arena", arena->size);
-  std::vector<uint64_t> cacheBytes;
-  std::optional<uint64_t> allCaches = 0;
-  for (const package::Cache *cache : *manifest.caches()) {
-    std::optional<uint64_t> bytes = product(
-        uint64_t(recordBytes(*cache)) * uint64_t(cache->page_size()), uint64_t(options.maxPages));
-    cacheBytes.push_back(bytes.value_or(0));
-    uint64_t sum;
-    if (!bytes || !allCaches || __builtin_add_overflow(*allCaches, *bytes, &sum))
-      allCaches = std::nullopt;
-    else
-      allCaches = sum;
-  }
-  plan.add("caches", allCaches);
-  plan.add("widened weights", program_.weights.copiedBytes());
-  // What commands need is known when they are made, which takes caches and weights: so the large
-  // parts are checked now, the sum of all below.
-  if (Status status = plan.check(options.memoryLimit); !status.ok())
-    return status;
-
-  for (uint64_t bytes : cacheBytes) {
-    Expected<Memory> cache = Memory::allocate(bytes, "a cache");
-    if (!cache.ok())
-      return cache.status();
-    program_.caches.push_back(std::move(*cache));
-  }
-  if (Status status = program_.weights.copy(); !status.ok())
+  bool hasTiers = manifest.tiers() && manifest.tiers()->size() != 0;
+  if (Status status = hasTiers ? prepareTiers(arena->size, plan) : prepareMemory(arena->size, plan);
+      !status.ok())
     return status;
   if (Status status = checkLibraryMemory(); !status.ok())
     return status;
@@ -163,19 +125,65 @@ Status CpuExecutor::prepare() {
     return status;
   memoryBytes_ = plan.total();
 
-  Expected<Memory> arenaMemory = Memory::allocate(arena->size, "the arena");
-  if (!arenaMemory.ok())
-    return arenaMemory.status();
-  arena_ = Arena(std::move(*arenaMemory));
   Expected<Memory> scratch = Memory::allocate(threadBytes + sharedBytes, "scratch");
   if (!scratch.ok())
     return scratch.status();
   scratch_ = std::move(*scratch);
-  if (options.poison) {
-    for (Memory &cache : program_.caches)
-      cache.poison(cache.size());
+  if (options.poison)
     scratch_.poison(scratch_.size());
+  return Status::success();
+}
+
+/// One tier: arena and caches are memory of their own, weights stay in the checkpoint.
+Status CpuExecutor::prepareMemory(uint64_t arenaBytes, MemoryPlan &plan) {
+  const ExecutorOptions &options = program_.options;
+  plan.add("arena", arenaBytes);
+  std::vector<std::optional<uint64_t>> cacheBytes;
+  std::optional<uint64_t> allCaches = 0;
+  for (const package::Cache *cache : *program_.manifest.caches()) {
+    cacheBytes.push_back(checkedProduct(
+        uint64_t(recordBytes(*cache)) * uint64_t(cache->page_size()), uint64_t(options.maxPages)));
+    allCaches = checkedSum(allCaches, cacheBytes.back());
   }
+  plan.add("caches", allCaches);
+  plan.add("widened weights", program_.weights.copiedBytes());
+  // What commands need is known when they are made, which takes caches and weights: so the large
+  // parts are checked now, the sum of all later.
+  if (Status status = plan.check(options.memoryLimit); !status.ok())
+    return status;
+
+  Expected<Memory> arena = Memory::allocate(arenaBytes, "the arena");
+  if (!arena.ok())
+    return arena.status();
+  arenaMemory_ = std::move(*arena);
+  arena_ = Arena(arenaMemory_.data(), arenaMemory_.size());
+  for (std::optional<uint64_t> bytes : cacheBytes) {
+    Expected<Memory> cache = Memory::allocate(*bytes, "a cache");
+    if (!cache.ok())
+      return cache.status();
+    if (options.poison)
+      cache->poison(cache->size());
+    program_.caches.push_back(cache->data());
+    caches_.push_back(std::move(*cache));
+  }
+  return program_.weights.copy();
+}
+
+Status CpuExecutor::prepareTiers(uint64_t arenaBytes, MemoryPlan &plan) {
+  Expected<std::unique_ptr<Tiers>> tiers =
+      Tiers::plan(program_.manifest, program_.options, arenaBytes, program_.weights);
+  if (!tiers.ok())
+    return tiers.status();
+  plan.add("near tier", (*tiers)->nearBytes());
+  plan.add("far tier", (*tiers)->farBytes());
+  if (Status status = plan.check(program_.options.memoryLimit); !status.ok())
+    return status;
+  program_.tiers = std::move(*tiers);
+  if (Status status = program_.tiers->allocate(program_.weights); !status.ok())
+    return status;
+  arena_ = Arena(program_.tiers->activations(), arenaBytes);
+  for (int cache = 0; cache < int(program_.manifest.caches()->size()); ++cache)
+    program_.caches.push_back(program_.tiers->pool(cache));
   return Status::success();
 }
 
@@ -198,20 +206,33 @@ Status CpuExecutor::step(const StepInput &input, StepOutput &output) {
                   scratchBytes_,
                   scratch_.data() + scratchBytes_ * uint64_t(pool_->threads())};
   SingleThreadedLibrary guard;
+  if (program_.tiers)
+    program_.tiers->beginStep(input);
+  Status status = runCommands(state);
+  if (program_.tiers)
+    if (Status ended = program_.tiers->endStep(!status.ok()); status.ok())
+      status = std::move(ended);
+  if (!status.ok())
+    return status;
+  if (output.logits)
+    copyLogits(state);
+  return Status::success();
+}
+
+Status CpuExecutor::runCommands(StepState &state) {
   Trace *trace = program_.options.trace;
   for (uint32_t i = 0; i < commands_.size(); ++i) {
     const package::CommandEntry &entry = *program_.manifest.commands()->Get(i);
+    state.label = entry.label()->string_view();
     Trace::Clock::time_point begin;
     if (trace)
       begin = Trace::Clock::now();
     if (Status status = commands_[i]->run(state); !status.ok())
       return Status(status.code(), entry.label()->str() + ": " + status.message());
     if (trace)
-      trace->add(entry.label()->string_view(), package::EnumNameCommand(entry.command_type()), 0,
-                 begin, Trace::Clock::now());
+      trace->add(state.label, package::EnumNameCommand(entry.command_type()), 0, begin,
+                 Trace::Clock::now());
   }
-  if (output.logits)
-    copyLogits(state);
   return Status::success();
 }
 
@@ -258,7 +279,7 @@ Expected<std::unique_ptr<Executor>> createCpuExecutor(const Package &package,
   Expected<std::unique_ptr<ThreadPool>> pool = ThreadPool::create(options.threads, useLibraryAlone);
   if (!pool.ok())
     return pool.status();
-  Program program{package.manifest(), options, std::move(*kernels), std::move(*weights), {}};
+  Program program{package.manifest(), options, std::move(*kernels), std::move(*weights)};
   program.options.threads = (*pool)->threads();
   auto executor = std::make_unique<CpuExecutor>(package, std::move(program), std::move(*pool));
   if (Status status = executor->prepare(); !status.ok())

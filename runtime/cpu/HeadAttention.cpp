@@ -82,7 +82,10 @@ class HeadsCommand : public Command {
 public:
   HeadsCommand(const package::HeadAttention &table, const Program &program)
       : HeadsCommand(table.heads(), table.absorb(), {table.scores(), table.attention()},
-                     table.expand(), program) {}
+                     table.expand(), program) {
+    hotSet_ = findHotSet(*table.attention());
+  }
+  // Reads hits alone: it needs no block of a plan.
   HeadsCommand(const package::PartialScores &table, const Program &program)
       : HeadsCommand(table.heads(), table.absorb(), {table.scores()}, nullptr, program) {}
 
@@ -94,7 +97,10 @@ public:
   Status run(StepState &state) override {
     for (HeadKernel &kernel : kernels_)
       kernel.findArguments(state);
-    return runRows(state, 0, kernels_.back().items(state) / heads_);
+    if (hotSet_ < 0)
+      return runRows(state, 0, kernels_.back().items(state) / heads_);
+    return forEachBlock(state, hotSet_,
+                        [&](int64_t begin, int64_t end) { return runRows(state, begin, end); });
   }
 
 private:
@@ -148,6 +154,7 @@ private:
   }
 
   int64_t heads_;
+  int32_t hotSet_ = -1; ///< that the attention reads block by block; then a row is a token's
   std::vector<HeadKernel> kernels_;
   std::optional<HeadProduct> absorb_, expand_;
 };

@@ -21,7 +21,7 @@ class SelectCommand : public Command {
 public:
   SelectCommand(const package::Select &table, const Program &program)
       : table_(table), kernel_(program.kernels.kernel(table.kernel())),
-        cache_(program.caches[size_t(table.cache())].data()), threads_(program.options.threads) {
+        cache_(program.caches[size_t(table.cache())]), threads_(program.options.threads) {
     int64_t pageSize = program.manifest.caches()->Get(uint32_t(table.cache()))->page_size();
     // Nothing is ever scored when all that fits into the cache is taken.
     mayScore_ = table.k() < program.options.maxPages * pageSize;

@@ -3,8 +3,6 @@
 
 #include "strata/lib/Support/Text.h"
 
-#include <cstring>
-
 namespace strata::rt {
 
 static constexpr uint64_t kNotCopied = ~uint64_t(0);
@@ -28,14 +26,16 @@ static WeightDescription describe(const package::Weight &weight) {
 static std::vector<bool> kernelWeights(const package::Manifest &manifest) {
   std::vector<bool> used(manifest.weights()->size());
   for (const package::CommandEntry *entry : *manifest.commands()) {
-    const package::Launch *launch = entry->command_as_Launch();
+    std::vector<const package::Launch *> launches{entry->command_as_Launch()};
     if (const package::HeadAttention *attention = entry->command_as_HeadAttention())
-      launch = attention->attention();
-    if (!launch)
-      continue;
-    for (const package::Argument *argument : *launch->arguments())
-      if (argument->kind() == package::ArgumentKind::Weight)
-        used[size_t(argument->index())] = true;
+      launches = {attention->scores(), attention->attention()};
+    else if (const package::PartialScores *partial = entry->command_as_PartialScores())
+      launches = {partial->scores()};
+    for (const package::Launch *launch : launches)
+      if (launch)
+        for (const package::Argument *argument : *launch->arguments())
+          if (argument->kind() == package::ArgumentKind::Weight)
+            used[size_t(argument->index())] = true;
   }
   return used;
 }
@@ -52,28 +52,42 @@ Expected<Weights> Weights::bind(const package::Manifest &manifest, const Checkpo
     return bound.status();
   weights.bound_ = std::move(*bound);
 
+  bool hasTiers = manifest.tiers() && manifest.tiers()->size() != 0;
   std::vector<bool> forKernels = kernelWeights(manifest);
   weights.copyOffsets_.assign(weights.bound_.size(), kNotCopied);
+  weights.slots_.assign(weights.bound_.size(), -1);
   weights.data_.assign(weights.bound_.size(), nullptr);
   for (size_t i = 0; i < weights.bound_.size(); ++i) {
     const BoundWeight &weight = weights.bound_[i];
-    if (!weights.widen_[i] && !forKernels[i])
-      continue;
-    size_t elementBytes =
-        weights.widen_[i] ? sizeof(float) : elementSize(weight.description().stored);
-    if (!weights.widen_[i]) {
-      if (weight.members() != 1 || weight.scaled())
-        return Status(StatusCode::Unsupported,
-                      "weight " + printable(weight.description().name) + ": a kernel can't use " +
-                          (weight.scaled() ? "scaled values" : "a stack") + " in place");
+    bool widen = weights.widen_[i];
+    if (!widen && forKernels[i] && (weight.members() != 1 || weight.scaled()))
+      return Status(StatusCode::Unsupported,
+                    "weight " + printable(weight.description().name) + ": a kernel can't use " +
+                        (weight.scaled() ? "scaled values" : "a stack") + " in place");
+    if (hasTiers) {
+      weights.slots_[i] = manifest.weights()->Get(uint32_t(i))->slot();
+      if (weights.slots_[i] >= 0) {
+        uint64_t slotBytes = manifest.weight_slots()->Get(uint32_t(weights.slots_[i]));
+        if (widen || weight.storedBytes() > slotBytes)
+          return Status(StatusCode::Corrupt,
+                        "weight " + printable(weight.description().name) + ": expected " +
+                            (widen ? "no slot for a widened weight"
+                                   : "a slot of at least " + std::to_string(weight.storedBytes()) +
+                                         " bytes but got " + std::to_string(slotBytes)));
+        continue;
+      }
+    } else if (!widen) {
+      if (!forKernels[i])
+        continue;
       const std::byte *data = weight.row(0, 0);
-      if (reinterpret_cast<uintptr_t>(data) % elementBytes == 0) {
+      if (reinterpret_cast<uintptr_t>(data) % elementSize(weight.description().stored) == 0) {
         weights.data_[i] = data;
         continue;
       }
     }
-    uint64_t bytes = uint64_t(weight.members()) * uint64_t(weight.rows()) *
-                     uint64_t(weight.columns()) * elementBytes;
+    uint64_t bytes = weight.storedBytes();
+    if (widen)
+      bytes = bytes / elementSize(weight.description().stored) * sizeof(float);
     weights.copyOffsets_[i] = weights.copiedBytes_;
     std::optional<uint64_t> padded = alignUp(bytes);
     if (!padded || __builtin_add_overflow(weights.copiedBytes_, *padded, &weights.copiedBytes_))
@@ -87,17 +101,27 @@ Status Weights::copy() {
   if (!memory.ok())
     return memory.status();
   copies_ = std::move(*memory);
+  place(copies_.data(), {});
+  return Status::success();
+}
+
+void Weights::place(std::byte *copies, const std::vector<std::byte *> &slots) {
   for (size_t i = 0; i < bound_.size(); ++i) {
+    if (slots_[i] >= 0) {
+      data_[i] = slots[size_t(slots_[i])];
+      bound_[i].readFrom(data_[i]);
+    }
     if (copyOffsets_[i] == kNotCopied)
       continue;
-    std::byte *target = copies_.data() + copyOffsets_[i];
+    std::byte *target = copies + copyOffsets_[i];
     data_[i] = target;
-    if (widen_[i])
+    if (widen_[i]) {
       bound_[i].readAll(reinterpret_cast<float *>(target));
-    else
-      std::memcpy(target, bound_[i].row(0, 0), size_t(bound_[i].rows()) * bound_[i].rowBytes());
+    } else {
+      bound_[i].copyStored(target);
+      bound_[i].readFrom(target);
+    }
   }
-  return Status::success();
 }
 
 } // namespace strata::rt
