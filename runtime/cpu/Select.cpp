@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "strata/runtime/cpu/ImportRows.h"
 #include "strata/runtime/cpu/Scratch.h"
+#include "strata/runtime/cpu/StreamedSelect.h"
 #include "strata/runtime/cpu/TopK.h"
 
 #include <algorithm>
@@ -25,25 +26,31 @@ public:
     int64_t pageSize = program.manifest.caches()->Get(uint32_t(table.cache()))->page_size();
     // Nothing is ever scored when all that fits into the cache is taken.
     mayScore_ = table.k() < program.options.maxPages * pageSize;
+    if (program.manifest.caches()->Get(uint32_t(table.cache()))->residence() ==
+        package::Residence::Streamed)
+      streamed_.emplace(table, program);
   }
 
   uint64_t scratchBytes() const override { return mayScore_ ? selectScratchBytes(table_.k()) : 0; }
   uint64_t sharedBytes() const override {
-    return mayScore_ ? selectSharedBytes(table_.k(), threads_) : 0;
+    if (!mayScore_)
+      return 0;
+    return streamed_ ? streamed_->sharedBytes() : selectSharedBytes(table_.k(), threads_);
   }
 
   Status run(StepState &state) override {
     int32_t *rows = state.array<int32_t>(*table_.output());
-    if (!hasImportedRows(state, table_.ordinal()))
-      select(state, rows);
-    else if (Status status = importRows(state, table_.ordinal(), table_.k(), rows); !status.ok())
+    Status status = hasImportedRows(state, table_.ordinal())
+                        ? importRows(state, table_.ordinal(), table_.k(), rows)
+                        : select(state, rows);
+    if (!status.ok())
       return status;
     exportRows(state, table_.ordinal(), table_.k(), rows);
     return Status::success();
   }
 
 private:
-  void select(StepState &state, int32_t *rows) {
+  Status select(StepState &state, int32_t *rows) {
     int64_t k = table_.k(), longest = 0;
     scored_.clear();
     for (int64_t n = 0; n < state.tokens(); ++n) {
@@ -58,7 +65,15 @@ private:
       }
     }
     if (scored_.empty())
-      return;
+      return Status::success();
+    if (streamed_)
+      return streamed_->run(state, scored_, rows);
+    selectAmongAll(state, longest, rows);
+    return Status::success();
+  }
+
+  void selectAmongAll(StepState &state, int64_t longest, int32_t *rows) {
+    int64_t k = table_.k();
     // A part shorter than 2k would hand on more than half of its positions.
     int64_t tokens = int64_t(scored_.size()), parts = 1;
     if (tokens < 2 * threads_)
@@ -116,8 +131,9 @@ private:
   strata_rt_kernel kernel_;
   std::byte *cache_;
   int64_t threads_;
-  bool mayScore_;               ///< a cache can hold more than k positions
-  std::vector<int64_t> scored_; ///< tokens of the step whose positions compete
+  bool mayScore_;                          ///< a cache can hold more than k positions
+  std::optional<StreamedSelect> streamed_; ///< if the keys lie in a far tier
+  std::vector<int64_t> scored_;            ///< tokens of the step whose positions compete
 };
 
 } // namespace
