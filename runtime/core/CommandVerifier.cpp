@@ -108,6 +108,18 @@ bool CommandChecker::checkCommand(const package::CommandEntry &entry) {
     return check(*entry.command_as_HeadAttention());
   case package::Command::PartialScores:
     return check(*entry.command_as_PartialScores());
+  case package::Command::Records:
+    return check(*entry.command_as_Records());
+  case package::Command::Resolve:
+    return check(*entry.command_as_Resolve());
+  case package::Command::Gather:
+    return check(*entry.command_as_Gather());
+  case package::Command::WriteBack:
+    return check(*entry.command_as_WriteBack());
+  case package::Command::Reload:
+    return check(*entry.command_as_Reload());
+  case package::Command::Wait:
+    return check(*entry.command_as_Wait());
   case package::Command::NONE:
     break;
   }
@@ -156,11 +168,18 @@ bool CommandChecker::checkArgument(const Argument &argument, const char *what) {
     return checkRange(argument.offset(), 0, bytes - 1, what);
   }
   case ArgumentKind::Cache:
-    return checkRange(index, 0, int64_t(manifest_.caches()->size()) - 1, what) &&
+    return checkNearCache(argument.index(), what) &&
            check(argument.offset() == 0, what, "a cache has no offset");
-  case ArgumentKind::Step:
-    return checkRange(index, 0, int64_t(package::StepArray::MAX), what) &&
+  case ArgumentKind::Step: {
+    bool hasTiers = manifest_.tiers() && manifest_.tiers()->size() != 0;
+    return checkRange(index, 0,
+                      int64_t(hasTiers ? package::StepArray::MAX : package::StepArray::Wanted),
+                      what) &&
            check(argument.offset() == 0, what, "a step array has no offset");
+  }
+  case ArgumentKind::Stage:
+  case ArgumentKind::HotSet:
+    return checkTierArgument(argument, what);
   }
   return fail(std::string(what) + ": unknown kind of argument");
 }
@@ -228,7 +247,7 @@ bool CommandChecker::check(const package::Launch &launch) {
   for (const Argument *argument : *launch.arguments())
     if (!checkArgument(*argument, "argument"))
       return false;
-  return true;
+  return checkBlocks(launch, /*itemsOfToken=*/0);
 }
 
 bool CommandChecker::check(const package::RopeTable &rope) {
@@ -311,7 +330,8 @@ bool CommandChecker::checkHeadLaunch(const package::Launch *launch, int64_t head
       !inPiece(what, [&] { return check(*launch); }))
     return false;
   const Size &items = *launch->items();
-  return check(items.tokens() % heads == 0 && items.wanted() % heads == 0 &&
+  return checkBlocks(*launch, heads) &&
+         check(items.tokens() % heads == 0 && items.wanted() % heads == 0 &&
                    items.fixed() % heads == 0,
                "expected as many items of each head");
 }
@@ -395,6 +415,10 @@ bool CommandChecker::check(const package::Select &select) {
   // beginnings.
   return checkKernel(select.kernel()) && checkRange(select.k(), 1, kMaxRowWidth, "k") &&
          checkRange(select.cache(), 0, int64_t(manifest_.caches()->size()) - 1, "cache") &&
+         (manifest_.caches()->Get(uint32_t(select.cache()))->residence() ==
+                  package::Residence::Streamed
+              ? checkTransfer(select.engine(), 0)
+              : checkNearCache(select.cache(), "cache")) &&
          check(select.ordinal() == indexers_++, "expected ordinals in program order") &&
          checkView(select.query(), Size(1, 0, 0), 1, 1, "query") &&
          checkView(select.head_weights(), Size(1, 0, 0), 1, 1, "head_weights") &&

@@ -27,7 +27,7 @@ bool ManifestChecker::checkRange(int64_t value, int64_t least, int64_t most, con
 
 namespace {
 
-/// Everything but the commands.
+/// Everything but tiers and commands.
 class TableChecker : public ManifestChecker {
 public:
   using ManifestChecker::ManifestChecker;
@@ -214,6 +214,9 @@ Status verifyManifest(const package::Manifest &manifest) {
   TableChecker tables(manifest);
   if (!tables.run())
     return Status(StatusCode::Corrupt, tables.error());
+  TierChecker tiers(manifest);
+  if (!tiers.run())
+    return Status(StatusCode::Corrupt, tiers.error());
   CommandChecker commands(manifest);
   if (!commands.run())
     return Status(StatusCode::Corrupt, commands.error());

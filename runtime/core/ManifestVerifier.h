@@ -25,6 +25,7 @@ constexpr int64_t kMaxExperts = int64_t(1) << 16;
 constexpr int64_t kMaxExpertsPerToken = int64_t(1) << 10;
 constexpr int64_t kMaxProductParts = 64;
 constexpr int64_t kMaxRowWidth = int64_t(1) << 20; ///< k of an indexer
+constexpr int64_t kMaxHotSetSlots = int64_t(1) << 30;
 
 /// Says what is wrong with the first thing that is. Checks return false when they fail, so that
 /// they chain with &&.
@@ -62,6 +63,20 @@ private:
   std::string entry_, error_;
 };
 
+/// The part of `verifyManifest` that is about tiers, and what of caches and weights lies where.
+class TierChecker : public ManifestChecker {
+public:
+  using ManifestChecker::ManifestChecker;
+  bool run();
+
+private:
+  bool checkTiers();
+  bool checkEngines();
+  bool checkHotSets();
+  bool checkCaches();
+  bool checkWeights();
+};
+
 /// The part of `verifyManifest` that is about commands and the logits; all else was found to be
 /// sound.
 class CommandChecker : public ManifestChecker {
@@ -85,11 +100,22 @@ private:
   bool check(const package::GatedProduct &product);
   bool check(const package::HeadAttention &attention);
   bool check(const package::PartialScores &partial);
+  // Those of tiers: TierVerifier.cpp.
+  bool check(const package::Records &records);
+  bool check(const package::Resolve &resolve);
+  bool check(const package::Gather &gather);
+  bool check(const package::WriteBack &back);
+  bool check(const package::Reload &reload);
+  bool check(const package::Wait &wait);
   using ManifestChecker::check;
 
   bool checkSize(const package::Size *size, const char *what);
   bool checkKernel(int32_t kernel);
   bool checkArgument(const package::Argument &argument, const char *what);
+  bool checkTierArgument(const package::Argument &argument, const char *what);
+  bool checkNearCache(int32_t cache, const char *what);
+  bool checkBlocks(const package::Launch &launch, int64_t itemsOfToken);
+  bool checkTransfer(int32_t engine, int32_t transfer);
   bool checkWeight(int32_t weight, const char *what);
   bool checkVector(int32_t weight, int64_t elements, const char *what);
   bool checkMatrices(int32_t weight, int64_t members, int64_t rows, int64_t columns,

@@ -150,8 +150,8 @@ TEST(ManifestVerifier, Launch) {
   EXPECT_EQ(argument(2, Argument(ArgumentKind::Cache, 1, 4)),
             "command 1 (norm): argument: a cache has no offset");
   EXPECT_EQ(argument(3, Argument(ArgumentKind::Step, 9, 0)),
-            "command 1 (norm): expected argument in [0, 8] but got 9");
-  EXPECT_EQ(argument(3, Argument(ArgumentKind(4), 0, 0)),
+            "command 1 (norm): expected argument in [0, 4] but got 9");
+  EXPECT_EQ(argument(3, Argument(ArgumentKind(6), 0, 0)),
             "command 1 (norm): argument: unknown kind of argument");
 }
 

@@ -50,6 +50,7 @@ public:
 
   std::string run() {
     printModel();
+    printTiers();
     printCaches();
     printWeights();
     for (uint32_t i = 0; i < manifest_.slots()->size(); ++i)
@@ -96,8 +97,60 @@ private:
       line("cache " + text(i) + ": " + text(cache.name()) + ", pages of " +
            text(cache.page_size()) + (cache.planar() ? ", planar" : ", interleaved") + ", rope " +
            package::EnumNameRopeLayout(cache.rope()) + (cache.hadamard() ? ", hadamard" : "") +
-           fields);
+           fields + residence(cache));
     }
+  }
+
+  static std::string residence(const package::Cache &cache) {
+    switch (cache.residence()) {
+    case package::Residence::Whole:
+      return "";
+    case package::Residence::Rows:
+      return ", far with rows near";
+    case package::Residence::Reloaded:
+      return ", far, reloaded to staging pool " + text(cache.staging());
+    case package::Residence::Streamed:
+      return ", far, streamed through block buffers " + text(cache.staging());
+    }
+    return "";
+  }
+
+  template <typename T, typename Describe>
+  void printAll(const char *what, const flatbuffers::Vector<T> *entries, Describe describe) {
+    for (uint32_t i = 0; entries && i < entries->size(); ++i)
+      line(what + (" " + text(i)) + ": " + describe(entries->Get(i)));
+  }
+
+  void printTiers() {
+    printAll("tier", manifest_.tiers(), [](const package::Tier *tier) {
+      return text(tier->name()) + (tier->capacity() == 0
+                                       ? ", no limit"
+                                       : ", " + std::to_string(tier->capacity()) + " bytes");
+    });
+    printAll("engine", manifest_.engines(), [](const package::Engine *engine) {
+      return text(engine->name()) + ", " + realText(engine->bandwidth()) + " bytes per second, " +
+             realText(engine->operation_seconds()) + " s an operation";
+    });
+    printAll("slot table", manifest_.slot_tables(), [](const package::SlotTable *table) {
+      return text(table->slots()) + " slots, k " + text(table->k());
+    });
+    printAll("hot set", manifest_.hot_sets(), [](const package::HotSet *hotSet) {
+      return "of cache " + text(hotSet->cache()) + " by slot table " + text(hotSet->table());
+    });
+    printAll("staging pool", manifest_.staging_pools(), [](const package::StagingPool *pool) {
+      return "pages of " + text(pool->page_size()) + " records of " + text(pool->record_bytes()) +
+             " bytes";
+    });
+    printAll("block buffers", manifest_.block_buffers(), [](const package::BlockBuffers *buffers) {
+      return "twice " + text(buffers->block_records()) + " records of " +
+             text(buffers->record_bytes()) + " bytes";
+    });
+    printAll("weight slot", manifest_.weight_slots(),
+             [](uint64_t bytes) { return std::to_string(bytes) + " bytes"; });
+    if (const package::PlacementPlan *plan = manifest_.placement())
+      line("placed for " + (plan->machine() ? text(plan->machine()) : "a machine") + ": " +
+           text(plan->batch()) + " x " + text(plan->context()) + " positions, " +
+           text(plan->tokens()) + " tokens a step");
   }
 
   void printWeights() {
@@ -113,7 +166,8 @@ private:
       if (weight.scale_name() && weight.scale_name()->size() != 0)
         result += ", scales " + text(weight.scale_name()) + " by " + text(weight.block_rows()) +
                   " x " + text(weight.block_columns());
-      line(result + (weight.widen() ? ", widened" : ""));
+      line(result + (weight.widen() ? ", widened" : "") +
+           (weight.slot() < 0 ? "" : ", far, in weight slot " + text(weight.slot())));
     }
   }
 
@@ -131,6 +185,12 @@ private:
       break;
     case ArgumentKind::Step:
       result = package::EnumNameStepArray(package::StepArray(argument.index()));
+      break;
+    case ArgumentKind::Stage:
+      result = "stage of cache " + text(argument.index());
+      break;
+    case ArgumentKind::HotSet:
+      result = "hot set " + text(argument.index());
       break;
     }
     return argument.offset() == 0 ? result : result + " + " + text(argument.offset());
@@ -178,6 +238,24 @@ private:
       break;
     case package::Command::PartialScores:
       content = describe(*entry.command_as_PartialScores());
+      break;
+    case package::Command::Records:
+      content = describe(*entry.command_as_Records());
+      break;
+    case package::Command::Resolve:
+      content = describe(*entry.command_as_Resolve());
+      break;
+    case package::Command::Gather:
+      content = describe(*entry.command_as_Gather());
+      break;
+    case package::Command::WriteBack:
+      content = describe(*entry.command_as_WriteBack());
+      break;
+    case package::Command::Reload:
+      content = describe(*entry.command_as_Reload());
+      break;
+    case package::Command::Wait:
+      content = "for transfer " + text(entry.command_as_Wait()->transfer());
       break;
     case package::Command::NONE:
       break;
@@ -276,7 +354,39 @@ private:
     return text(select.ordinal()) + ": " + kernel(select.kernel()) + " of query (" +
            view(*select.query()) + "), head weights (" + view(*select.head_weights()) +
            "), cache " + text(select.cache()) + " to " + argument(*select.output()) + ", k " +
-           text(select.k()) + (select.exported() ? ", exported" : "");
+           text(select.k()) + (select.exported() ? ", exported" : "") +
+           (select.engine() < 0 ? "" : ", by engine " + text(select.engine()));
+  }
+
+  std::string describe(const package::Records &records) {
+    return argument(*records.rows()) + " to " + argument(*records.output()) + ", k " +
+           text(records.k()) + ", pages of " + text(records.page_size());
+  }
+
+  std::string describe(const package::Resolve &resolve) {
+    std::string result = argument(*resolve.records()) + " in slot table " + text(resolve.table());
+    if (resolve.limit() > 0)
+      return result + ", speculation of at most " + text(resolve.limit());
+    return result + " to slots " + argument(*resolve.slots()) + ", hits " +
+           argument(*resolve.hits()) + ", misses " + argument(*resolve.misses());
+  }
+
+  std::string transfer(int32_t engine, int32_t number) {
+    return " by engine " + text(engine) + " as transfer " + text(number);
+  }
+
+  std::string describe(const package::Gather &gather) {
+    return "into hot set " + text(gather.hot_set()) + transfer(gather.engine(), gather.transfer());
+  }
+
+  std::string describe(const package::WriteBack &back) {
+    return "of cache " + text(back.cache()) + transfer(back.engine(), back.transfer());
+  }
+
+  std::string describe(const package::Reload &reload) {
+    return "of " +
+           (reload.weight() < 0 ? "cache " + text(reload.cache()) : weight(reload.weight())) +
+           transfer(reload.engine(), reload.transfer());
   }
 
   std::string describe(const package::ImportRows &import) {

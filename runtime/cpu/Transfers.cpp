@@ -9,7 +9,7 @@ using package::Residence;
 
 void Tiers::beginStep(const StepInput &input) {
   input_ = &input;
-  own_ = ownRecords(input, manifest_.caches()->Get(0)->page_size());
+  own_ = ownRecords(input, caches_.empty() ? 1 : caches_[0].layout.pageSize());
   for (Table &table : tables_) {
     table.slots.beginStep();
     table.plan = nullptr;
