@@ -120,7 +120,7 @@ TEST_F(RunTest, StopsAtTheContextLimit) {
 }
 
 TEST_F(RunTest, PrintHelpAndVersion) {
-  EXPECT_EQ(run("--print m.strata").output.substr(0, 33), "package version 2 by strata test\n");
+  EXPECT_EQ(run("--print m.strata").output.substr(0, 33), "package version 3 by strata test\n");
   EXPECT_EQ(run("--help").output.substr(0, 6), "usage:");
   EXPECT_EQ(run("--version").output.substr(0, 11), "strata-run ");
 }
@@ -174,10 +174,10 @@ TEST_F(RunTest, DamagedPackage) {
   folder_.write("x.strata", bytes.substr(0, bytes.size() - 1));
   EXPECT_EQ(errorOf("x.strata --weights . --prompt-ids 1").substr(0, 30),
             "x.strata: package is truncated");
-  bytes[8] = 3;
+  bytes[8] = 2;
   folder_.write("x.strata", bytes);
   EXPECT_EQ(errorOf("--print x.strata"),
-            "x.strata: package of version 3, but this runtime reads version 2");
+            "x.strata: package of version 2, but this runtime reads version 3");
 }
 
 TEST_F(RunTest, MemoryLimit) { EXPECT_NE(modelErrorOf("--prompt-ids 1 --memory-limit 1K"), ""); }
