@@ -96,6 +96,7 @@ Candidates::Candidates(const Problem &problem, const Machine &machine) {
       candidate.group = int(number);
       candidate.fromSlots = curve[i - 1].first;
       candidate.toSlots = curve[i].first;
+      candidate.isLast = i + 1 == curve.size();
       candidate.bytes = uint64_t(candidate.toSlots - candidate.fromSlots) * sizes.rowBytes;
       // Pools are whole pages of records, so this is what the last slots really need.
       if (candidate.toSlots == sizes.getWholeSlots())

@@ -12,6 +12,7 @@ namespace strata::plan {
 struct Candidate {
   int buffer = -1, group = -1; ///< one of both
   int64_t fromSlots = 0, toSlots = 0;
+  bool isLast = true; ///< no other candidate builds on it
   uint64_t bytes = 0; ///< more near memory
   double seconds = 0; ///< fewer of a step's transfers
   int64_t firstUse =

@@ -1,8 +1,8 @@
 //===- Plan.cpp - The ordered greedy and its bound ------------------------===//
 //
 // What stays near is a knapsack whose hot sets can be cut anywhere. Candidates are taken in the
-// order of seconds saved for a byte. Where one doesn't fit, plans that leave out any one buffer and
-// go on are compared as well, and what is left of the memory goes to the next hot set. All plans
+// order of seconds saved for a byte. Where one doesn't fit, plans that leave out any one and go on
+// are compared as well, and what is left of the memory goes to the next hot set. All plans
 // that are compared are the same for every capacity and only those that fit take part, so more
 // memory never gives a slower plan.
 //
@@ -89,7 +89,8 @@ uint64_t Chooser::getNearBytes(size_t taken, int64_t skipped) const {
   SharedBytes slots = shared[taken];
   uint64_t total = candidates.leastBytes + bytes[taken];
   if (skipped >= 0) {
-    slots.add(problem, problem.buffers[candidates.order[skipped].buffer]);
+    if (candidates.order[skipped].buffer >= 0)
+      slots.add(problem, problem.buffers[candidates.order[skipped].buffer]);
     total -= candidates.order[skipped].bytes;
   }
   return total + slots.getTotal();
@@ -138,7 +139,7 @@ Choice Chooser::choose(uint64_t capacity) const {
   if (best.taken == candidates.order.size())
     return best;
   for (size_t skipped = 0; skipped <= best.taken && skipped < candidates.order.size(); ++skipped) {
-    if (candidates.order[skipped].buffer < 0 ||
+    if (!candidates.order[skipped].isLast ||
         getNearBytes(std::max(best.taken, skipped + 1), int64_t(skipped)) > capacity)
       continue;
     Choice choice;
@@ -183,9 +184,11 @@ std::vector<Decision> Chooser::decide(const Choice &choice,
   };
   for (size_t i = 0; i < choice.taken; ++i) {
     const Candidate &candidate = candidates.order[i];
+    if (int64_t(i) == choice.skipped)
+      continue;
     if (candidate.group >= 0)
       grow(candidate.group, candidate.toSlots);
-    else if (int64_t(i) != choice.skipped)
+    else
       decisions[candidate.buffer].isNear = true;
   }
   if (choice.filled >= 0)
@@ -267,18 +270,18 @@ static double getTransferSeconds(const Problem &problem, const Machine &machine,
   for (const Decision &decision : plan.decisions) {
     const Buffer &buffer = problem.buffers[decision.buffer];
     if (!decision.isNear && buffer.elsewhere != Buffer::Elsewhere::Rows)
-      total += getSeconds(machine, decision.engine, 1, buffer.bytesPerStep, 0);
+      total += getSeconds(machine, decision.engine, 1, double(buffer.bytesPerStep), 0);
   }
   for (size_t i = 0; i < problem.groups.size(); ++i) {
     if (!plan.slotsOfGroup[i])
       continue;
-    uint64_t rows = getExpectedMisses(problem, problem.groups[i], plan.slotsOfGroup[i]);
+    double rows = getExpectedMisses(problem, problem.groups[i], plan.slotsOfGroup[i]);
     for (int cache : problem.groups[i].caches) {
       int engine = plan.decisions[cache].engine;
       uint64_t rowBytes = problem.buffers[cache].rowBytes;
       bool isCopy = machine.engines[engine].kind == MachineEngine::Kind::Copy;
-      total += getSeconds(machine, engine, isCopy ? rows : uint64_t(rows > 0), rows * rowBytes,
-                          rowBytes);
+      total += getSeconds(machine, engine, isCopy ? rows : double(rows > 0),
+                          rows * double(rowBytes), rowBytes);
     }
   }
   return total;

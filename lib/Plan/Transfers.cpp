@@ -2,7 +2,6 @@
 #include "strata/lib/Plan/Transfers.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace strata::plan {
 
@@ -18,25 +17,25 @@ static double getRate(const Machine &machine, const MachineEngine &engine) {
   return rate;
 }
 
-double getSeconds(const Machine &machine, int number, uint64_t operations, uint64_t bytes,
+double getSeconds(const Machine &machine, int number, double operations, double bytes,
                   uint64_t rowBytes) {
   const MachineEngine &engine = machine.engines[number];
   double rate = getRate(machine, engine), seconds = 0;
   if (rate > 0)
-    seconds = double(bytes) / rate;
+    seconds = bytes / rate;
   if (rowBytes && engine.alignment > 1 && rowBytes % uint64_t(engine.alignment))
     seconds *= engine.unalignedFactor;
-  return seconds + double(operations) * engine.operationSeconds;
+  return seconds + operations * engine.operationSeconds;
 }
 
-Transfer findTransfer(const Machine &machine, uint64_t rows, uint64_t rowBytes) {
+Transfer findTransfer(const Machine &machine, double rows, uint64_t rowBytes) {
   Transfer best;
   for (auto kind : {MachineEngine::Kind::Gather, MachineEngine::Kind::Copy}) {
     int engine = machine.findEngine(kind, 1, 0);
     if (engine < 0)
       continue;
-    uint64_t operations = kind == MachineEngine::Kind::Copy ? rows : uint64_t(rows > 0);
-    double seconds = getSeconds(machine, engine, operations, rows * rowBytes, rowBytes);
+    double operations = kind == MachineEngine::Kind::Copy ? rows : double(rows > 0);
+    double seconds = getSeconds(machine, engine, operations, rows * double(rowBytes), rowBytes);
     if (best.engine < 0 || seconds < best.seconds)
       best = {engine, seconds};
   }
@@ -49,7 +48,7 @@ Transfer findCopy(const Machine &machine, uint64_t bytes) {
     int engine = machine.findEngine(kind, 1, 0);
     if (engine < 0)
       continue;
-    double seconds = getSeconds(machine, engine, 1, bytes, 0);
+    double seconds = getSeconds(machine, engine, 1, double(bytes), 0);
     if (best.engine < 0 || seconds < best.seconds)
       best = {engine, seconds};
   }
@@ -66,16 +65,15 @@ GroupSizes::GroupSizes(const Problem &problem, const RowGroup &group) : leastSlo
   isNeverHot |= !rowBytes || uint64_t(leastSlots) * rowBytes + stagedBytes >= wholeBytes;
 }
 
-uint64_t getExpectedMisses(const Problem &problem, const RowGroup &group, int64_t slots) {
+double getExpectedMisses(const Problem &problem, const RowGroup &group, int64_t slots) {
   // Each sequence has its part of the slots.
   double part = double(slots) / double(group.k * std::max<int64_t>(problem.batch, 1));
-  double rows = double(problem.tokens * group.k) * group.misses.at(part);
-  return uint64_t(std::ceil(rows));
+  return double(problem.tokens * group.k) * group.misses.at(part);
 }
 
 double getGatherSeconds(const Problem &problem, const Machine &machine, const RowGroup &group,
                         int64_t slots) {
-  uint64_t rows = getExpectedMisses(problem, group, slots);
+  double rows = getExpectedMisses(problem, group, slots);
   double seconds = 0;
   for (int cache : group.caches)
     seconds += findTransfer(machine, rows, problem.buffers[cache].rowBytes).seconds;

@@ -14,10 +14,11 @@ struct Transfer {
 
 /// The quickest engine for these rows or this range, from the next tier to the near one; −1 where
 /// there is none. A copy engine takes an operation for each row, a gather engine one for all.
-Transfer findTransfer(const Machine &machine, uint64_t rows, uint64_t rowBytes);
+/// `rows` is an average.
+Transfer findTransfer(const Machine &machine, double rows, uint64_t rowBytes);
 Transfer findCopy(const Machine &machine, uint64_t bytes);
 /// Seconds of one engine.
-double getSeconds(const Machine &machine, int engine, uint64_t operations, uint64_t bytes,
+double getSeconds(const Machine &machine, int engine, double operations, double bytes,
                   uint64_t rowBytes);
 
 /// A group of a problem with its sizes added up.
@@ -37,7 +38,7 @@ struct GroupSizes {
 double getGatherSeconds(const Problem &problem, const Machine &machine, const RowGroup &group,
                         int64_t slots);
 /// Rows of one cache of the group that a step is expected to bring.
-uint64_t getExpectedMisses(const Problem &problem, const RowGroup &group, int64_t slots);
+double getExpectedMisses(const Problem &problem, const RowGroup &group, int64_t slots);
 
 } // namespace strata::plan
 

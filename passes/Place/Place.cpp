@@ -55,7 +55,7 @@ private:
   FailureOr<PlannedStep> makePlan(const StepModel &model, const Machine &machine,
                                   const PlaceSizes &sizes, uint64_t capacity);
   /// The bytes of what stays near, where the verifier of tiers adds them up.
-  void describeNear(const StepModel &model, const PlannedStep &planned);
+  void describeNear(const StepModel &model, const PlannedStep &planned, const plan::Problem &whole);
   /// What the phases behind, the runtime and the simulator must know of the machine and the plan.
   void describe(const Machine &machine, const PlaceSizes &sizes, uint64_t capacity);
 };
@@ -98,7 +98,8 @@ void Place::describe(const Machine &machine, const PlaceSizes &sizes, uint64_t c
   SmallVector<NamedAttribute> capacities;
   SmallVector<Attribute> names, engines;
   for (auto [number, tier] : llvm::enumerate(machine.tiers)) {
-    uint64_t bytes = number == 0 ? capacity : tier.capacity;
+    // The module is the whole model, of which each device has a part.
+    uint64_t bytes = number == 0 ? capacity : tier.capacity * uint64_t(machine.devices);
     names.push_back(builder.getStringAttr(tier.name));
     capacities.push_back(
         builder.getNamedAttr(tier.name, builder.getI64IntegerAttr(int64_t(bytes))));
@@ -120,13 +121,14 @@ void Place::describe(const Machine &machine, const PlaceSizes &sizes, uint64_t c
   PredictedTimes(module, machine, sizes).describe(module);
 }
 
-void Place::describeNear(const StepModel &model, const PlannedStep &planned) {
+void Place::describeNear(const StepModel &model, const PlannedStep &planned,
+                         const plan::Problem &whole) {
   Builder builder(&getContext());
   ProblemIndex index{unsigned(model.weights.size()), unsigned(model.caches.size())};
   DenseMap<Operation *, uint64_t> bytes; // an op may be two weights: as stored, and widened
   for (unsigned number = 0; number < model.weights.size(); ++number)
     if (!llvm::is_contained(planned.decisions.streamed, number))
-      bytes[model.weights[number].op] += planned.problem.buffers[index.ofWeight(number)].bytes;
+      bytes[model.weights[number].op] += whole.buffers[index.ofWeight(number)].bytes;
   for (auto [op, count] : bytes)
     op->setAttr("tier.bytes", builder.getI64IntegerAttr(int64_t(count)));
   model.getStep()->setAttr("tier.workspace",
@@ -163,8 +165,14 @@ LogicalResult Place::place() {
   }
   remarkPlan(model, *machine, *planned, capacity);
   remarkCuts(step, *machine);
-  describe(*machine, *sizes, capacity);
-  describeNear(model, *planned);
+  // On several devices the plan is one device's, but types and ops are the whole model's.
+  Machine single = *machine;
+  single.partition = {};
+  plan::Problem whole = makeProblem(model, single, *sizes, capacity, planned->arenaBytes);
+  uint64_t wholeBytes =
+      planned->arenaBytes + getNearBytes(model, whole, planned->decisions, *sizes);
+  describe(*machine, *sizes, std::max(capacity, wholeBytes));
+  describeNear(model, *planned, whole);
   if (planned->decisions.movesAnything())
     TierWriter(model, planned->decisions, planned->problem, *machine, splitAttention).run();
   return success();
