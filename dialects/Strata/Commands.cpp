@@ -140,3 +140,17 @@ LogicalResult LaunchGroupedProductOp::verify() {
     return emitOpError() << "(launch_grouped_product_c1) expected up and a kernel together";
   return success();
 }
+
+LogicalResult LaunchResolveOp::verify() {
+  int given = bool(getSlots()) + bool(getHits()) + bool(getMisses());
+  if (given != (getLimit() ? 0 : 3))
+    return emitOpError() << "(launch_resolve_c1) expected slots, hits and misses, or a limit "
+                            "instead of them";
+  return success();
+}
+
+LogicalResult LaunchReloadOp::verify() {
+  if (bool(getWeight()) == getCache().has_value())
+    return emitOpError() << "(launch_reload_c1) expected either a weight or a cache";
+  return success();
+}

@@ -39,6 +39,19 @@ constexpr llvm::StringLiteral kLayerAttr = "strata.layer";
 /// strata-rt/package.fbs). What is zero is left out.
 constexpr llvm::StringLiteral kCostAttr = "strata.cost";
 
+/// Of the module, in the phase `lower`. Dictionary of i64 arrays, pairs but for the last:
+/// `slot_tables` (slots, k), `hot_sets` (cache, slot table), `staging_pools` (bytes of a record,
+/// records of a page), `block_buffers` (records of a block, bytes of a record), `weight_slots`
+/// (bytes).
+constexpr llvm::StringLiteral kTiersAttr = "strata.tiers";
+/// Of a weight, in the phase `lower`. I64: the weight slot that it is copied to before use.
+constexpr llvm::StringLiteral kWeightSlotAttr = "strata.weight_slot";
+/// Of a cache argument of the entry point, in the phase `lower`. I64, as Residence in
+/// strata-rt/package.fbs; left out for whole ones. And the number of its staging pool or of its
+/// block buffers.
+constexpr llvm::StringLiteral kResidenceAttr = "strata.residence";
+constexpr llvm::StringLiteral kStagingAttr = "strata.staging";
+
 /// Of an argument of the entry point that is a cache or rows. String: its name in messages and
 /// traces.
 constexpr llvm::StringLiteral kCacheNameAttr = "strata.name";

@@ -50,8 +50,14 @@ def Strata_KernelKindAttr : Strata_EnumAttr<Strata_KernelKind, "kernel_kind">;
 def Strata_StepArray : Strata_Enum<"StepArray", "a per-step array of the runtime (strata-rt/package.fbs)", [
   I32EnumAttrCase<"TokenIds", 0, "token_ids">, I32EnumAttrCase<"Positions", 1, "positions">,
   I32EnumAttrCase<"PageBegin", 2, "page_begin">, I32EnumAttrCase<"Pages", 3, "pages">,
-  I32EnumAttrCase<"Wanted", 4, "wanted">]>;
+  I32EnumAttrCase<"Wanted", 4, "wanted">, I32EnumAttrCase<"TokenNumbers", 5, "token_numbers">,
+  I32EnumAttrCase<"Zeros", 6, "zeros">, I32EnumAttrCase<"PageNumbers", 7, "page_numbers">,
+  I32EnumAttrCase<"Unbounded", 8, "unbounded">]>;
 def Strata_StepArrayAttr : Strata_EnumAttr<Strata_StepArray, "step_array_kind">;
+
+def Strata_NearKind : Strata_Enum<"NearKind", "rows of a cache in near memory", [
+  I32EnumAttrCase<"Stage", 0, "stage">, I32EnumAttrCase<"HotSet", 1, "hot_set">]>;
+def Strata_NearKindAttr : Strata_EnumAttr<Strata_NearKind, "near_kind">;
 
 //===----------------------------------------------------------------------===//
 // Attributes

@@ -302,10 +302,10 @@ def Strata_LaunchSelectOp : Strata_CommandOp<"launch_select", [DeclareOpInterfac
   let summary = "select rows with a scoring kernel";
   let description = [{
     `select` on buffers; the kernel scores a range of one token's positions. `exported` rows are a result of the program. See `Select` in strata-rt/package.fbs for its
-    arguments. The test test/Strata/commands.mlir shows a module with kernels.
+    arguments. Of a cache that streams through block buffers `engine` copies the blocks. The test test/Strata/commands.mlir shows a module with kernels.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Strata_F32View:$query, Strata_F32View:$head_weights, Strata_Cache:$cache,
-                       Strata_I32View:$output, I64Attr:$k, I64Attr:$ordinal, UnitAttr:$exported);
+                       Strata_I32View:$output, I64Attr:$k, I64Attr:$ordinal, UnitAttr:$exported, OptionalAttr<I64Attr>:$engine);
   let assemblyFormat = [{
     $kernel `(` $query `,` $head_weights `,` $cache `)` `into` $output (`exported` $exported^)? attr-dict `:`
     type($query) `,` type($head_weights) `,` type($cache) `into` type($output)

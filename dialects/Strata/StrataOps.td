@@ -674,5 +674,6 @@ def Strata_LogitsOp : Strata_ComputeOp<"logits"> {
 
 include "strata/dialects/Strata/StrataFusion.td"
 include "strata/dialects/Strata/StrataCommands.td"
+include "strata/dialects/Strata/StrataTierCommands.td"
 
 #endif // STRATA_DIALECTS_STRATA_STRATAOPS_TD

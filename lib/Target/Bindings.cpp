@@ -1,8 +1,15 @@
 //===- Bindings.cpp - Where the values of a lowered program lie -----------===//
 #include "strata/lib/Target/Bindings.h"
 
+#include "strata/dialects/Strata/ModelAttributes.h"
+
 using namespace mlir;
 using namespace strata;
+
+int64_t strata::getWeightSlot(WeightOp weight) {
+  auto slot = weight->getAttrOfType<IntegerAttr>(kWeightSlotAttr);
+  return slot ? slot.getInt() : -1;
+}
 
 package::ElementType strata::getPackageType(Type type) {
   if (type.isBF16())
@@ -55,6 +62,10 @@ FailureOr<Bindings> Bindings::create(func::FuncOp step) {
 }
 
 FailureOr<package::Argument> Bindings::getArgument(Operation *command, Value value) const {
+  if (auto rows = value.getDefiningOp<NearRowsOp>())
+    return package::Argument(rows.getKind() == NearKind::Stage ? package::ArgumentKind::Stage
+                                                               : package::ArgumentKind::HotSet,
+                             int32_t(rows.getIndex()), 0);
   if (isa<CacheType>(value.getType())) {
     FailureOr<int32_t> cache = getCache(command, value);
     if (failed(cache))
@@ -112,7 +123,7 @@ FailureOr<int32_t> Bindings::getWeight(Operation *command, Value value, bool wid
   Attribute key = builder.getArrayAttr(
       {weight.getNameAttr(), weight.getStoredAttr(), orUnit(weight.getPartAttr()),
        orUnit(weight.getScalesAttr()), TypeAttr::get(weight.getValue().getType()),
-       builder.getBoolAttr(widen)});
+       builder.getBoolAttr(widen), builder.getI64IntegerAttr(getWeightSlot(weight))});
   auto [entry, isNew] = weightNumbers.try_emplace(key, int32_t(weights.size()));
   if (isNew)
     weights.push_back({weight, widen});

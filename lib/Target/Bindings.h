@@ -15,7 +15,7 @@ namespace strata {
 class Bindings {
 public:
   /// A weight of the manifest: equal attributes and types give one, except that the widened form is
-  /// another.
+  /// another, and so is each slot that it is copied to.
   struct Weight {
     WeightOp op;
     bool widen;
@@ -43,6 +43,9 @@ private:
   llvm::SmallVector<Weight> weights;
   llvm::DenseMap<mlir::Attribute, int32_t> weightNumbers;
 };
+
+/// The weight slot that a weight is copied to before use (strata.weight_slot); −1: none.
+int64_t getWeightSlot(WeightOp weight);
 
 /// The manifest's name of an element type that the dialect allows for weights, caches and operands.
 package::ElementType getPackageType(mlir::Type type);

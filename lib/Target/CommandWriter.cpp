@@ -20,9 +20,11 @@ LogicalResult CommandWriter::write(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<LaunchOp, LaunchRopeTableOp, LaunchProductOp, LaunchGatedProductOp,
             LaunchHeadAttentionOp, LaunchPartialScoresOp, LaunchGroupByExpertOp,
-            LaunchGroupedProductOp, LaunchRouteOp, LaunchSelectOp, LaunchImportRowsOp>(
-          [&](auto command) { return append(command); })
-      .Case<BufferOp, ViewOp, StepArrayOp, WeightOp, func::ReturnOp>([](auto) { return success(); })
+            LaunchGroupedProductOp, LaunchRouteOp, LaunchSelectOp, LaunchImportRowsOp,
+            LaunchRecordsOp, LaunchResolveOp, LaunchGatherOp, LaunchWriteBackOp, LaunchReloadOp,
+            LaunchWaitOp>([&](auto command) { return append(command); })
+      .Case<BufferOp, ViewOp, StepArrayOp, WeightOp, NearRowsOp, func::ReturnOp>(
+          [](auto) { return success(); })
       .Default([](Operation *other) {
         return other->emitOpError("is no command, so a package can't hold it");
       });
@@ -35,6 +37,15 @@ void CommandWriter::add(Operation *op, package::Command kind, flatbuffers::Offse
   auto cost = writeCommandCost(buffer, op);
   entries.push_back(package::CreateCommandEntry(buffer, kind, table.Union(), label,
                                                 layer ? int32_t(layer.getInt()) : -1, cost));
+}
+
+/// The hot set among the arguments of a kernel; −1: none.
+static int32_t findHotSet(OperandRange arguments) {
+  for (Value argument : arguments)
+    if (auto rows = argument.getDefiningOp<NearRowsOp>();
+        rows && rows.getKind() == NearKind::HotSet)
+      return int32_t(rows.getIndex());
+  return -1;
 }
 
 /// Does a kernel's argument have the elements of a cache?
@@ -214,8 +225,8 @@ LogicalResult CommandWriter::append(LaunchHeadAttentionOp op) {
   if (failed(absorb) || failed(expand) || failed(scores) || failed(attention))
     return failure();
   add(op, package::Command::HeadAttention,
-      package::CreateHeadAttention(buffer, *absorb, *attention, *expand, int64_t(op.getHeads()), -1,
-                                   *scores));
+      package::CreateHeadAttention(buffer, *absorb, *attention, *expand, int64_t(op.getHeads()),
+                                   findHotSet(op.getArguments()), *scores));
   return success();
 }
 
@@ -227,7 +238,8 @@ LogicalResult CommandWriter::append(LaunchPartialScoresOp op) {
   if (failed(absorb) || failed(scores))
     return failure();
   add(op, package::Command::PartialScores,
-      package::CreatePartialScores(buffer, *absorb, *scores, int64_t(op.getHeads()), -1));
+      package::CreatePartialScores(buffer, *absorb, *scores, int64_t(op.getHeads()),
+                                   findHotSet(op.getArguments())));
   return success();
 }
 
@@ -304,7 +316,8 @@ LogicalResult CommandWriter::append(LaunchSelectOp op) {
   ++indexers;
   add(op, package::Command::Select,
       package::CreateSelect(buffer, *kernel, &*query, &*headWeights, *cache, &*output,
-                            int64_t(op.getK()), int32_t(op.getOrdinal()), op.getExported()));
+                            int64_t(op.getK()), int32_t(op.getOrdinal()), op.getExported(),
+                            int32_t(op.getEngine().value_or(-1))));
   return success();
 }
 
@@ -316,5 +329,67 @@ LogicalResult CommandWriter::append(LaunchImportRowsOp op) {
   add(op, package::Command::ImportRows,
       package::CreateImportRows(buffer, &*output, getSizeFromLast(op.getOutput(), 0),
                                 int32_t(op.getOrdinal())));
+  return success();
+}
+
+LogicalResult CommandWriter::append(LaunchRecordsOp op) {
+  FailureOr<package::Argument> rows = bindings.getArgument(op, op.getRows()),
+                               records = bindings.getArgument(op, op.getRecords());
+  if (failed(rows) || failed(records))
+    return failure();
+  add(op, package::Command::Records,
+      package::CreateRecords(buffer, &*rows, &*records, getSizeFromLast(op.getRecords(), 0),
+                             int32_t(op.getPageSize())));
+  return success();
+}
+
+LogicalResult CommandWriter::append(LaunchResolveOp op) {
+  FailureOr<package::Argument> records = bindings.getArgument(op, op.getRecords());
+  if (failed(records))
+    return failure();
+  if (op.getLimit()) {
+    add(op, package::Command::Resolve,
+        package::CreateResolve(buffer, &*records, int32_t(op.getTable()), nullptr, nullptr, nullptr,
+                               int64_t(*op.getLimit())));
+    return success();
+  }
+  FailureOr<package::Argument> slots = bindings.getArgument(op, op.getSlots()),
+                               hits = bindings.getArgument(op, op.getHits()),
+                               misses = bindings.getArgument(op, op.getMisses());
+  if (failed(slots) || failed(hits) || failed(misses))
+    return failure();
+  add(op, package::Command::Resolve,
+      package::CreateResolve(buffer, &*records, int32_t(op.getTable()), &*slots, &*hits, &*misses));
+  return success();
+}
+
+LogicalResult CommandWriter::append(LaunchGatherOp op) {
+  add(op, package::Command::Gather,
+      package::CreateGather(buffer, int32_t(op.getHotSet()), int32_t(op.getEngine()),
+                            int32_t(op.getTransfer())));
+  return success();
+}
+
+LogicalResult CommandWriter::append(LaunchWriteBackOp op) {
+  add(op, package::Command::WriteBack,
+      package::CreateWriteBack(buffer, int32_t(op.getCache()), int32_t(op.getEngine()),
+                               int32_t(op.getTransfer())));
+  return success();
+}
+
+LogicalResult CommandWriter::append(LaunchReloadOp op) {
+  FailureOr<int32_t> weight = -1;
+  if (op.getWeight())
+    weight = bindings.getWeight(op, op.getWeight(), /*widen=*/false);
+  if (failed(weight))
+    return failure();
+  add(op, package::Command::Reload,
+      package::CreateReload(buffer, *weight, int32_t(op.getCache().value_or(-1)),
+                            int32_t(op.getEngine()), int32_t(op.getTransfer())));
+  return success();
+}
+
+LogicalResult CommandWriter::append(LaunchWaitOp op) {
+  add(op, package::Command::Wait, package::CreateWait(buffer, int32_t(op.getTransfer())));
   return success();
 }

@@ -37,6 +37,12 @@ private:
   mlir::LogicalResult append(LaunchRouteOp op);
   mlir::LogicalResult append(LaunchSelectOp op);
   mlir::LogicalResult append(LaunchImportRowsOp op);
+  mlir::LogicalResult append(LaunchRecordsOp op);
+  mlir::LogicalResult append(LaunchResolveOp op);
+  mlir::LogicalResult append(LaunchGatherOp op);
+  mlir::LogicalResult append(LaunchWriteBackOp op);
+  mlir::LogicalResult append(LaunchReloadOp op);
+  mlir::LogicalResult append(LaunchWaitOp op);
   template <typename Table>
   void add(mlir::Operation *op, package::Command kind, flatbuffers::Offset<Table> table);
 

@@ -3,6 +3,7 @@
 
 #include "strata/dialects/Strata/ModelAttributes.h"
 #include "strata/lib/Target/CommandWriter.h"
+#include "strata/lib/Target/TierTables.h"
 
 using namespace mlir;
 using namespace strata;
@@ -46,11 +47,16 @@ static Offset<package::Cache> writeCache(flatbuffers::FlatBufferBuilder &buffer,
     fields.push_back(package::CreateCacheField(buffer, package::FieldRole(field.getRole()),
                                                int32_t(field.getHeads()), int32_t(field.getWidth()),
                                                getPackageType(field.getElementType())));
+  auto getNumber = [&](StringRef name, int64_t fallback) {
+    auto given = step.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), name);
+    return given ? given.getInt() : fallback;
+  };
   auto given = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kCacheNameAttr);
   std::string name = given ? given.str() : "cache" + std::to_string(number);
-  return package::CreateCacheDirect(buffer, name.c_str(), &fields, int32_t(type.getPageSize()),
-                                    type.getPlanar(), package::RopeLayout(type.getRope()),
-                                    type.getHadamard());
+  return package::CreateCacheDirect(
+      buffer, name.c_str(), &fields, int32_t(type.getPageSize()), type.getPlanar(),
+      package::RopeLayout(type.getRope()), type.getHadamard(),
+      package::Residence(getNumber(kResidenceAttr, 0)), int32_t(getNumber(kStagingAttr, -1)));
 }
 
 static Offset<package::Weight> writeWeight(flatbuffers::FlatBufferBuilder &buffer,
@@ -61,10 +67,11 @@ static Offset<package::Weight> writeWeight(flatbuffers::FlatBufferBuilder &buffe
   std::optional<BlockScalesAttr> scales = weight.op.getScales();
   std::optional<PartAttr> part = weight.op.getPart();
   Offset<flatbuffers::String> scaleName = scales ? buffer.CreateString(scales->getName().str()) : 0;
-  return package::CreateWeight(
-      buffer, name, shape, getPackageType(weight.op.getStored()), part ? part->getGroups() : 0,
-      part ? part->getStride() : 0, part ? part->getOffset() : 0, scaleName,
-      scales ? scales->getRows() : 0, scales ? scales->getColumns() : 0, weight.widen);
+  return package::CreateWeight(buffer, name, shape, getPackageType(weight.op.getStored()),
+                               part ? part->getGroups() : 0, part ? part->getStride() : 0,
+                               part ? part->getOffset() : 0, scaleName,
+                               scales ? scales->getRows() : 0, scales ? scales->getColumns() : 0,
+                               weight.widen, int32_t(getWeightSlot(weight.op)));
 }
 
 /// What the entry point returns: f32 [wanted, vocabulary].
@@ -119,13 +126,20 @@ FailureOr<Manifest> strata::buildManifest(ModuleOp lowered, ArrayRef<Processor> 
     for (const Processor &processor : processors)
       variants.push_back(package::CreateVariantDirect(buffer, processor.level.c_str(), &blob));
 
-  buffer.Finish(
-      package::CreateManifestDirect(buffer, getProducer().c_str(), model->type.c_str(),
-                                    getPackageType(model->compute), vocabulary, model->maxPositions,
-                                    &model->eosTokenIds, commands.getIndexerCount(),
-                                    commands.getMixtureCount(), &caches, &weights, &slots, &kernels,
-                                    &commands.getEntries(), &*logits, &variants, &blob),
-      package::ManifestIdentifier());
+  FailureOr<TierTables> tables = writeTierTables(lowered, buffer);
+  if (failed(tables))
+    return failure();
+  auto orMissing = [&](auto &list) { return tables->isPlaced ? &list : nullptr; };
+  buffer.Finish(package::CreateManifestDirect(
+                    buffer, getProducer().c_str(), model->type.c_str(),
+                    getPackageType(model->compute), vocabulary, model->maxPositions,
+                    &model->eosTokenIds, commands.getIndexerCount(), commands.getMixtureCount(),
+                    &caches, &weights, &slots, &kernels, &commands.getEntries(), &*logits,
+                    &variants, &blob, orMissing(tables->tiers), orMissing(tables->engines),
+                    orMissing(tables->slotTables), orMissing(tables->hotSets),
+                    orMissing(tables->stagingPools), orMissing(tables->blockBuffers),
+                    orMissing(tables->weightSlots), tables->placement),
+                package::ManifestIdentifier());
   manifest.bytes.assign(buffer.GetBufferPointer(), buffer.GetBufferPointer() + buffer.GetSize());
   return manifest;
 }

@@ -121,6 +121,13 @@ static void addTerms(Operation *op, const std::set<double> &limits, const Number
   }
 }
 
+/// Does a command compute? Others look up records or move data.
+static bool computes(Operation *command) {
+  return command->getNumResults() == 0 && !command->hasTrait<OpTrait::IsTerminator>() &&
+         !isa<LaunchRecordsOp, LaunchResolveOp, LaunchGatherOp, LaunchWriteBackOp, LaunchReloadOp,
+              LaunchWaitOp>(command);
+}
+
 /// Elements of the matrices that a command multiplies by.
 static double getMatrixElements(Operation *command) {
   double elements = 0;
@@ -153,7 +160,7 @@ void CommandCosts::attach(Operation *source, Operation *first) {
   SmallVector<Operation *> commands;
   double elements = 0;
   for (Operation *op = first; op; op = op->getNextNode())
-    if (op->getNumResults() == 0 && !op->hasTrait<OpTrait::IsTerminator>()) {
+    if (computes(op)) {
       commands.push_back(op);
       elements += getMatrixElements(op);
     }

@@ -128,9 +128,12 @@ LogicalResult StepLowering::lowerOp(AppendOp op) {
   CacheType cache = op.getCache().getType();
   if (failed(checkOneElementType(op, cache)))
     return failure();
-  SmallVector<Value> arguments{commands.getStepArray(StepArray::Positions),
-                               commands.getStepArray(StepArray::PageBegin),
-                               commands.getStepArray(StepArray::Pages)};
+  // In order, record n is token n's.
+  bool inOrder = op.getInOrder();
+  SmallVector<Value> arguments{
+      commands.getStepArray(inOrder ? StepArray::TokenNumbers : StepArray::Positions),
+      commands.getStepArray(inOrder ? StepArray::Zeros : StepArray::PageBegin),
+      commands.getStepArray(inOrder ? StepArray::PageNumbers : StepArray::Pages)};
   SmallVector<MemRefType> types;
   int64_t elements = 0;
   for (Value value : op.getValues()) {
@@ -160,9 +163,17 @@ LogicalResult StepLowering::lowerOp(SelectOp op) {
                                              op.getScale().convertToDouble(), compute.isBF16());
   Value output = commands.makeOutput(op.getRows());
   bool exported = llvm::any_of(op->getUsers(), llvm::IsaPred<func::ReturnOp>);
-  commands.command<LaunchSelectOp>(kernel, makeDense(get(op.getQuery())),
-                                   makeDense(get(op.getHeadWeights())), get(op.getCache()), output,
-                                   op.getK(), indexers++, exported);
+  std::optional<int64_t> engine = tiers.getStreamEngine(get(op.getCache()));
+  commands.command<LaunchSelectOp>(
+      kernel, makeDense(get(op.getQuery())), makeDense(get(op.getHeadWeights())),
+      get(op.getCache()), output, op.getK(), indexers++, exported,
+      engine ? commands.getBuilder().getI64IntegerAttr(*engine) : IntegerAttr());
+  return mapTo(op, output);
+}
+
+LogicalResult StepLowering::lowerOp(RecordsOp op) {
+  Value output = commands.makeOutput(op.getRecords());
+  commands.command<LaunchRecordsOp>(get(op.getRows()), output, op.getPageSize());
   return mapTo(op, output);
 }
 

@@ -20,15 +20,25 @@ StepLowering::StepLowering(func::FuncOp oldStep, func::FuncOp newStep, ModuleOp 
                            Type compute)
     : oldStep(oldStep), newStep(newStep), kernels(kernels), compute(compute),
       f32(Float32Type::get(kernels.getContext())),
-      commands(OpBuilder::atBlockEnd(&newStep.getBody().front()), newStep.getArgument(0)) {}
+      commands(OpBuilder::atBlockEnd(&newStep.getBody().front()), newStep.getArgument(0)),
+      tiers(newStep, commands) {}
 
 LogicalResult StepLowering::run() {
-  for (auto [before, after] : llvm::zip(oldStep.getArguments(), newStep.getArguments()))
-    commands.map(before, after);
-  // The lowered step has no rows among its arguments: a command takes them.
+  for (auto [before, after] : llvm::zip(oldStep.getArguments(), newStep.getArguments())) {
+    if (isa<tier::AtType>(before.getType()))
+      tiers.takeHome(before, int64_t(after.getArgNumber()) - 1);
+    else
+      commands.map(before, after);
+  }
+  // The lowered step has no tables, hot sets and rows among its arguments: commands name the ones
+  // and take the others.
   for (BlockArgument argument : oldStep.getArguments().drop_front(newStep.getNumArguments()))
-    importRows(argument);
-  return lowerBlock(oldStep.getBody().front());
+    if (!tiers.takeArgument(argument))
+      importRows(argument);
+  if (failed(lowerBlock(oldStep.getBody().front())))
+    return failure();
+  tiers.finish(oldStep->getParentOfType<ModuleOp>());
+  return success();
 }
 
 LogicalResult StepLowering::lowerBlock(Block &block) {
@@ -53,7 +63,7 @@ LogicalResult StepLowering::mapTo(Operation *op, Value lowered) {
 /// Rows stand for tokens, so the first dimension of every tensor but weights is dynamic, and the
 /// others are known.
 LogicalResult StepLowering::checkShapes(Operation *op) {
-  if (isa<WeightOp>(op))
+  if (isa<WeightOp>(op) || isa<tier::TierDialect>(op->getDialect()))
     return success();
   for (Type type : op->getResultTypes())
     if (auto tensor = dyn_cast<RankedTensorType>(type))
@@ -76,12 +86,16 @@ LogicalResult StepLowering::lower(Operation *op) {
           [&](auto op) { return mapTo(op, commands.getBuilder().clone(*op)->getResult(0)); })
       .Case<EmbeddingOp, LinearOp, HeadLinearOp, LogitsOp, RmsNormOp, LayerNormOp, RopeOp,
             HadamardOp, GatedLinearOp, RouteOp, ExpertOutputsOp, CombineExpertsOp, AppendOp,
-            SelectOp, AttentionOp, arith::AddFOp, arith::MulFOp, arith::ConstantOp,
+            SelectOp, RecordsOp, AttentionOp, arith::AddFOp, arith::MulFOp, arith::ConstantOp,
             tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::ExtractSliceOp,
             tensor::ConcatOp, KernelOp, YieldOp, func::ReturnOp>(
           [&](auto op) { return lowerOp(op); })
-      .Case<tensor::DimOp>(
-          [&](auto) { return success(); }) // only reshapes use sizes, and views know theirs
+      .Case<tier::ResolveOp, tier::SpeculateOp, tier::SlotsOp, tier::SplitOp, tier::GatherOp,
+            tier::WaitOp, tier::ViewOp, tier::PresentOp, tier::HomeOp, tier::StageOp,
+            tier::WriteBackOp, tier::SlotOp, tier::ReloadOp, tier::ReleaseOp, tier::StreamOp>(
+          [&](auto op) { return tiers.lowerOp(op); })
+      // Only reshapes use sizes, and views know theirs; the runtime knows what a step writes.
+      .Case<tensor::DimOp, OwnRecordsOp>([&](auto) { return success(); })
       .Default([](Operation *op) { return op->emitOpError() << "can't be lowered for the CPU"; });
 }
 
@@ -119,8 +133,14 @@ struct LowerToCommands : strata::impl::LowerToCommandsBase<LowerToCommands> {
 
     OpBuilder builder(step);
     auto kernels = ModuleOp::create(builder, module.getLoc(), "kernels");
-    ArrayRef<Type> arguments =
-        step.getArgumentTypes().take_while(llvm::IsaPred<BatchType, CacheType>);
+    SmallVector<Type> arguments;
+    for (Type argument : step.getArgumentTypes()) {
+      if (CacheType cache = TierLowering::getCacheOf(argument))
+        argument = cache;
+      if (!isa<BatchType, CacheType>(argument))
+        break;
+      arguments.push_back(argument);
+    }
     auto type = builder.getFunctionType(
         arguments, MemRefType::get(logits.getShape(), logits.getElementType()));
     auto lowered = func::FuncOp::create(builder, step.getLoc(), "step", type);

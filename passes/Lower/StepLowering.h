@@ -5,6 +5,7 @@
 #include "strata/passes/Lower/CommandBuilder.h"
 #include "strata/passes/Lower/CommandCosts.h"
 #include "strata/passes/Lower/Kernels.h"
+#include "strata/passes/Lower/TierLowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -14,7 +15,7 @@ namespace strata {
 
 /// Lowers the ops of one step, in order. Its methods are spread over files: ops one by one
 /// (LowerOps.cpp), attention (LowerAttention.cpp), slices and reshapes (LowerShapes.cpp), and
-/// kernels of several ops (LowerFused.cpp).
+/// kernels of several ops (LowerFused.cpp). TierLowering has those of tier.
 class StepLowering {
 public:
   /// Fills the empty `newStep` with the commands of `oldStep`. Products round their operands to
@@ -50,6 +51,7 @@ private:
   llvm::LogicalResult lowerOp(CombineExpertsOp op);
   llvm::LogicalResult lowerOp(AppendOp op);
   llvm::LogicalResult lowerOp(SelectOp op);
+  llvm::LogicalResult lowerOp(RecordsOp op);
   llvm::LogicalResult lowerOp(AttentionOp op);
   llvm::LogicalResult lowerOp(mlir::arith::AddFOp op);
   llvm::LogicalResult lowerOp(mlir::arith::MulFOp op);
@@ -92,6 +94,7 @@ private:
   mlir::Type compute, f32;
   CommandBuilder commands;
   CommandCosts costs;
+  TierLowering tiers;
   /// Of the outputs of experts, which lie grouped by expert: the rank of each token's entries.
   llvm::DenseMap<mlir::Value, mlir::Value> expertRanks;
   int64_t indexers = 0, mixtures = 0;

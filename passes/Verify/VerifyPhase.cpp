@@ -26,7 +26,8 @@ static bool isCommand(Operation *op) {
   return isa<BufferOp, ViewOp, StepArrayOp, LaunchOp, LaunchRopeTableOp, LaunchProductOp,
              LaunchGatedProductOp, LaunchHeadAttentionOp, LaunchPartialScoresOp,
              LaunchGroupByExpertOp, LaunchGroupedProductOp, LaunchRouteOp, LaunchSelectOp,
-             LaunchImportRowsOp>(op);
+             LaunchImportRowsOp, NearRowsOp, LaunchRecordsOp, LaunchResolveOp, LaunchGatherOp,
+             LaunchWriteBackOp, LaunchReloadOp, LaunchWaitOp>(op);
 }
 
 /// Ops of the strata dialect that the phase fuse adds.
