@@ -65,8 +65,13 @@ Status checkLibraryMemory() {
 
 class CpuExecutor : public Executor {
 public:
-  CpuExecutor(const Package &package, Program program, std::unique_ptr<ThreadPool> pool)
-      : model_(package.model()), program_(std::move(program)), pool_(std::move(pool)) {}
+  CpuExecutor(const Package &package, const Checkpoint &checkpoint, Program program,
+              std::unique_ptr<ThreadPool> pool)
+      : model_(package.model()), checkpoint_(checkpoint), program_(std::move(program)),
+        pool_(std::move(pool)) {
+    for (const package::Cache *cache : *program_.manifest.caches())
+      layouts_.emplace_back(*cache);
+  }
 
   Status prepare();
 
@@ -78,14 +83,26 @@ public:
     return program_.tiers ? &program_.tiers->counters() : nullptr;
   }
 
+  Expected<CacheDescription> describeCaches() const override {
+    return rt::describeCaches(program_.manifest, checkpoint_);
+  }
+  Status readPage(int64_t cache, int32_t page, int64_t records, std::byte *target) const override;
+  Status writePage(int64_t cache, int32_t page, int64_t records, const std::byte *source) override;
+
 private:
+  /// Where all pages of a cache are between steps.
+  std::byte *home(int64_t cache) const {
+    return program_.tiers ? program_.tiers->home(int(cache)) : program_.caches[size_t(cache)];
+  }
   Status prepareMemory(uint64_t arenaBytes, MemoryPlan &plan);
   Status prepareTiers(uint64_t arenaBytes, MemoryPlan &plan);
   Status runCommands(StepState &state);
   void copyLogits(const StepState &state);
 
   const ModelDescription &model_;
+  const Checkpoint &checkpoint_;
   Program program_;
+  std::vector<RecordLayout> layouts_; ///< of the caches
   std::unique_ptr<ThreadPool> pool_;
   std::vector<std::unique_ptr<Command>> commands_;
   Arena arena_;
@@ -243,6 +260,25 @@ void CpuExecutor::copyLogits(const StepState &state) {
                 state.output.logits + n * model_.vocabularySize);
 }
 
+Status CpuExecutor::readPage(int64_t cache, int32_t page, int64_t records,
+                             std::byte *target) const {
+  const RecordLayout &layout = layouts_[size_t(cache)];
+  std::memset(target, 0, size_t(layout.pageBytes()));
+  for (int64_t i = 0; i < records; ++i)
+    layout.copyRecord(home(cache), page * layout.pageSize() + i, target, i);
+  return Status::success();
+}
+
+Status CpuExecutor::writePage(int64_t cache, int32_t page, int64_t records,
+                              const std::byte *source) {
+  const RecordLayout &layout = layouts_[size_t(cache)];
+  for (int64_t i = 0; i < records; ++i)
+    layout.copyRecord(source, i, home(cache), page * layout.pageSize() + i);
+  if (program_.tiers)
+    program_.tiers->forgetPages({page});
+  return Status::success();
+}
+
 /// What each worker does when it starts.
 void useLibraryAlone() { static thread_local SingleThreadedLibrary guard; }
 
@@ -281,7 +317,8 @@ Expected<std::unique_ptr<Executor>> createCpuExecutor(const Package &package,
     return pool.status();
   Program program{package.manifest(), options, std::move(*kernels), std::move(*weights)};
   program.options.threads = (*pool)->threads();
-  auto executor = std::make_unique<CpuExecutor>(package, std::move(program), std::move(*pool));
+  auto executor =
+      std::make_unique<CpuExecutor>(package, checkpoint, std::move(program), std::move(*pool));
   if (Status status = executor->prepare(); !status.ok())
     return status;
   return std::unique_ptr<Executor>(std::move(executor));

@@ -137,3 +137,62 @@ void attend(void *const *arguments, int64_t begin, int64_t end) {
           value * value + sinks[item % HEADS] * (float)positions[item / HEADS];
     }
 }
+
+/* Records that a token attends to in the tests of tiers. */
+enum { RECORDS = 6 };
+
+/* Record numbers i32 [tokens, 6], cache → f32 [tokens, 6]: a score of each record that isn't −1. */
+void record_scores(void *const *arguments, int64_t begin, int64_t end) {
+  const float *query = arguments[0];
+  const int32_t *records = arguments[1];
+  const float *cache = arguments[2];
+  float *scores = arguments[3];
+  for (int64_t n = begin; n < end; ++n)
+    for (int j = 0; j < RECORDS; ++j) {
+      int64_t record = records[n * RECORDS + j];
+      if (record >= 0)
+        scores[n * RECORDS + j] = query[n * WIDTH] * cache[record * WIDTH + 3];
+    }
+}
+
+/* Record numbers i32 [tokens, 6], cache, scores → f32 [tokens, 32]; the order of records counts. */
+void attend_scored_records(void *const *arguments, int64_t begin, int64_t end) {
+  const int32_t *records = arguments[0];
+  const float *cache = arguments[1], *scores = arguments[2];
+  float *output = arguments[3];
+  for (int64_t n = begin; n < end; ++n)
+    for (int i = 0; i < WIDTH; ++i) {
+      float sum = 0;
+      for (int j = 0; j < RECORDS; ++j) {
+        int64_t record = records[n * RECORDS + j];
+        if (record >= 0)
+          sum = sum * 0.75f + scores[n * RECORDS + j] * cache[record * WIDTH + i];
+      }
+      output[n * WIDTH + i] = sum / (1 + (sum < 0 ? -sum : sum));
+    }
+}
+
+/* Record numbers i32 [tokens, 6], cache → f32 [tokens, 32]; the order of records counts. */
+void attend_records(void *const *arguments, int64_t begin, int64_t end) {
+  const int32_t *records = arguments[0];
+  const float *cache = arguments[1];
+  float *output = arguments[2];
+  for (int64_t n = begin; n < end; ++n)
+    for (int i = 0; i < WIDTH; ++i) {
+      float sum = 0;
+      for (int j = 0; j < RECORDS; ++j) {
+        int64_t record = records[n * RECORDS + j];
+        if (record >= 0)
+          sum = sum * 0.75f + cache[record * WIDTH + i];
+      }
+      output[n * WIDTH + i] = sum / (1 + (sum < 0 ? -sum : sum));
+    }
+}
+
+/* Element by element: half the difference of two arrays. */
+void mix(void *const *arguments, int64_t begin, int64_t end) {
+  const float *a = arguments[0], *b = arguments[1];
+  float *output = arguments[2];
+  for (int64_t i = begin; i < end; ++i)
+    output[i] = (a[i] - b[i]) * 0.5f;
+}

@@ -49,8 +49,7 @@ int32_t TestModel::slot(int64_t bytesPerToken, int64_t bytesPerWanted, int64_t f
 
 int32_t TestModel::weight(const std::string &name, const std::vector<int64_t> &shape,
                           const std::vector<float> &values, bool widen) {
-  weights_.push_back(CreateWeightDirect(builder, name.c_str(), &shape, package::ElementType::F32, 0,
-                                        0, 0, "", 0, 0, widen));
+  weightEntries_.push_back({name, shape, widen});
   size_t brace = name.find('{');
   if (brace == std::string::npos) {
     tensors_.push_back(floatTensor(name, shapeText(shape), values));
@@ -63,7 +62,7 @@ int32_t TestModel::weight(const std::string &name, const std::vector<int64_t> &s
           "[" + std::to_string(shape[1]) + "," + std::to_string(shape[2]) + "]",
           {values.begin() + e * int64_t(member), values.begin() + (e + 1) * int64_t(member)}));
   }
-  return int32_t(weights_.size()) - 1;
+  return int32_t(weightEntries_.size()) - 1;
 }
 
 int32_t TestModel::kernelNumber(const std::string &kernel) {
@@ -73,17 +72,32 @@ int32_t TestModel::kernelNumber(const std::string &kernel) {
   return int32_t(found - kernels_.begin());
 }
 
-void TestModel::launch(const std::string &kernel, const std::vector<Argument> &arguments,
-                       Size items) {
-  add(Command::Launch, CreateLaunchDirect(builder, kernelNumber(kernel), &arguments, &items, 1),
-      kernel);
+int32_t TestModel::cache(Residence residence, int32_t staging) {
+  caches_.push_back({residence, staging});
+  return int32_t(caches_.size()) - 1;
 }
 
-void TestModel::select(int32_t querySlot, int32_t weightsSlot, int32_t outputSlot, int64_t k) {
+void TestModel::setResidence(Residence residence, int32_t staging) {
+  caches_[0] = {residence, staging};
+}
+
+Offset<Launch> TestModel::launchTable(const std::string &kernel,
+                                      const std::vector<Argument> &arguments, Size items) {
+  return CreateLaunchDirect(builder, kernelNumber(kernel), &arguments, &items, 1);
+}
+
+void TestModel::launch(const std::string &kernel, const std::vector<Argument> &arguments,
+                       Size items) {
+  add(Command::Launch, launchTable(kernel, arguments, items), kernel);
+}
+
+void TestModel::select(int32_t querySlot, int32_t weightsSlot, int32_t outputSlot, int64_t k,
+                       int32_t cache, int32_t engine) {
   View query = view(querySlot, kWidth), weights = view(weightsSlot, kWidth);
   Argument output = slotArgument(outputSlot);
   add(Command::Select,
-      CreateSelect(builder, kernelNumber("scores"), &query, &weights, 0, &output, k, selects_),
+      CreateSelect(builder, kernelNumber("scores"), &query, &weights, cache, &output, k, selects_,
+                   /*exported=*/false, engine),
       "select");
 }
 
@@ -108,7 +122,39 @@ Expected<std::unique_ptr<Executor>> TestModel::finish(ExecutorOptions options) {
       logitsSlot_ = slot(0, 4 * std::max(vocabulary_, kWidth));
     std::vector<Offset<CacheField>> fields{
         CreateCacheField(builder, FieldRole::Key, 1, kWidth, package::ElementType::F32)};
-    std::vector<Offset<Cache>> caches{CreateCacheDirect(builder, "cache", &fields, kPageSize)};
+    std::vector<Offset<Cache>> caches;
+    for (const TestCache &cache : caches_)
+      caches.push_back(CreateCacheDirect(builder, "cache", &fields, kPageSize, false,
+                                         RopeLayout::None, false, cache.residence, cache.staging));
+    std::vector<Offset<Weight>> weights;
+    for (const WeightEntry &weight : weightEntries_) {
+      auto slot = weightSlots_.find(int32_t(weights.size()));
+      weights.push_back(CreateWeightDirect(
+          builder, weight.name.c_str(), &weight.shape, package::ElementType::F32, 0, 0, 0, "", 0, 0,
+          weight.widen, slot == weightSlots_.end() ? -1 : slot->second));
+    }
+    std::vector<Offset<Tier>> tierTables;
+    for (uint64_t capacity : tiers.capacities)
+      tierTables.push_back(
+          CreateTierDirect(builder, tierTables.empty() ? "near" : "far", capacity));
+    std::vector<Offset<package::Engine>> engines;
+    for (double bandwidth : tiers.bandwidths)
+      engines.push_back(CreateEngineDirect(builder, "engine", bandwidth, tiers.operationSeconds));
+    std::vector<Offset<package::SlotTable>> slotTables;
+    for (auto [slots, k] : tiers.slotTables)
+      slotTables.push_back(CreateSlotTable(builder, slots, k));
+    std::vector<Offset<package::HotSet>> hotSets;
+    for (auto [cache, table] : tiers.hotSets)
+      hotSets.push_back(CreateHotSet(builder, cache, table));
+    std::vector<Offset<StagingPool>> pools;
+    for (int32_t i = 0; i < tiers.stagingPools; ++i)
+      pools.push_back(CreateStagingPool(builder, 4 * kWidth, kPageSize));
+    std::vector<Offset<BlockBuffers>> buffers;
+    for (int64_t records : tiers.blockRecords)
+      buffers.push_back(CreateBlockBuffers(builder, records, 4 * kWidth));
+    Offset<PlacementPlan> placement;
+    if (!tierTables.empty())
+      placement = CreatePlacementPlanDirect(builder, "test", 64, 2, 8);
     View logits = view(logitsSlot_, std::max(vocabulary_, kWidth));
     Blob none;
     std::vector<Offset<Variant>> variants{CreateVariantDirect(builder, "x86-64", &none),
@@ -117,11 +163,12 @@ Expected<std::unique_ptr<Executor>> TestModel::finish(ExecutorOptions options) {
     for (const std::string &kernel : kernels_)
       kernels.push_back(builder.CreateString(kernel));
     std::vector<int32_t> noIds;
-    FinishManifestBuffer(builder,
-                         CreateManifestDirect(builder, "test", "test", package::ElementType::F32,
-                                              vocabulary_, 1 << 20, &noIds, selects_, routes_,
-                                              &caches, &weights_, &slots_, &kernels, &commands_,
-                                              &logits, &variants, &none));
+    FinishManifestBuffer(
+        builder, CreateManifestDirect(builder, "test", "test", package::ElementType::F32,
+                                      vocabulary_, 1 << 20, &noIds, selects_, routes_, &caches,
+                                      &weights, &slots_, &kernels, &commands_, &logits, &variants,
+                                      &none, &tierTables, &engines, &slotTables, &hotSets, &pools,
+                                      &buffers, &tiers.weightSlots, placement));
     Expected<MappedFile> kernelFile = MappedFile::open(STRATA_TEST_KERNELS);
     if (!kernelFile.ok())
       return kernelFile.status();

@@ -6,6 +6,7 @@
 #include "strata/lib/Support/TestFolder.h"
 #include "strata/runtime/cpu/CpuExecutor.h"
 
+#include <map>
 #include <optional>
 
 namespace strata::rt {
@@ -20,8 +21,8 @@ TestTensor floatTensor(const std::string &name, const std::string &shape,
                        const std::vector<float> &values);
 
 /// A model that is put together command by command. Kernels are those of TestKernels.c, the
-/// vocabulary is what they gather from: a table [vocabulary, 32]. There is one cache, of records of
-/// 32 floats in pages of 4.
+/// vocabulary is what they gather from: a table [vocabulary, 32]. Caches have records of 32 floats
+/// in pages of 4; there is one at first.
 class TestModel {
 public:
   explicit TestModel(int64_t vocabulary) : vocabulary_(vocabulary) {}
@@ -33,10 +34,34 @@ public:
   /// An f32 weight and its values in the checkpoint; gives its number.
   int32_t weight(const std::string &name, const std::vector<int64_t> &shape,
                  const std::vector<float> &values, bool widen = false);
+  /// One more cache; gives its number. `staging` as in the manifest.
+  int32_t cache(package::Residence residence = package::Residence::Whole, int32_t staging = -1);
+  /// Says where cache 0 lies.
+  void setResidence(package::Residence residence, int32_t staging = -1);
+  /// Says that Reload copies a weight to weight slot `slot`.
+  void setWeightSlot(int32_t weight, int32_t slot) { weightSlots_[weight] = slot; }
+
+  /// Tiers and what belongs to them, in order; without a tier there is nothing else.
+  struct TierTables {
+    std::vector<uint64_t> capacities; ///< of tiers
+    std::vector<double> bandwidths;   ///< of engines
+    double operationSeconds = 0;
+    std::vector<std::pair<int32_t, int32_t>> slotTables; ///< slots, k
+    std::vector<std::pair<int32_t, int32_t>> hotSets;    ///< cache, table
+    int32_t stagingPools = 0;
+    std::vector<int64_t> blockRecords; ///< of block buffers
+    std::vector<uint64_t> weightSlots; ///< bytes
+  } tiers;
+
   void launch(const std::string &kernel, const std::vector<package::Argument> &arguments,
               package::Size items = package::Size(1, 0, 0));
   /// Selects by the kernel "scores"; query and head weights are rows of 32 floats.
-  void select(int32_t querySlot, int32_t weightsSlot, int32_t outputSlot, int64_t k);
+  void select(int32_t querySlot, int32_t weightsSlot, int32_t outputSlot, int64_t k,
+              int32_t cache = 0, int32_t engine = -1);
+  /// The table of a launch, for commands that hold one.
+  flatbuffers::Offset<package::Launch> launchTable(const std::string &kernel,
+                                                   const std::vector<package::Argument> &arguments,
+                                                   package::Size items = package::Size(1, 0, 0));
   /// Any other command.
   template <typename T>
   void add(package::Command kind, flatbuffers::Offset<T> command, const std::string &label) {
@@ -52,8 +77,8 @@ public:
   static package::Argument stepArgument(package::StepArray array) {
     return package::Argument(package::ArgumentKind::Step, int32_t(array), 0);
   }
-  static package::Argument cacheArgument() {
-    return package::Argument(package::ArgumentKind::Cache, 0, 0);
+  static package::Argument cacheArgument(int32_t cache = 0) {
+    return package::Argument(package::ArgumentKind::Cache, cache, 0);
   }
   static package::View view(int32_t slot, int64_t rowStride, int64_t batchStride = 0) {
     return package::View(slotArgument(slot), rowStride, batchStride);
@@ -78,9 +103,21 @@ public:
   Expected<std::unique_ptr<Executor>> finish(ExecutorOptions options);
 
 private:
+  struct TestCache {
+    package::Residence residence = package::Residence::Whole;
+    int32_t staging = -1;
+  };
+
   int64_t vocabulary_;
+  std::vector<TestCache> caches_{1};
+  std::map<int32_t, int32_t> weightSlots_;
+  struct WeightEntry {
+    std::string name;
+    std::vector<int64_t> shape;
+    bool widen;
+  };
+  std::vector<WeightEntry> weightEntries_;
   std::vector<flatbuffers::Offset<package::Slot>> slots_;
-  std::vector<flatbuffers::Offset<package::Weight>> weights_;
   std::vector<flatbuffers::Offset<package::CommandEntry>> commands_;
   std::vector<std::string> kernels_;
   std::vector<TestTensor> tensors_;
