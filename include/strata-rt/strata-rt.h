@@ -95,6 +95,7 @@ typedef struct strata_rt_session_options {
   int32_t ignore_eos;    /**< not 0: do not stop after an end-of-sequence id */
   int32_t all_logits;    /**< not 0: compute and keep the logits of all tokens */
   int32_t keep_rows;     /**< not 0: keep the rows that the indexers chose */
+  int32_t keep_sequences; /**< not 0: finished prompts stay in the caches until they are dropped */
 } strata_rt_session_options;
 
 /** Fills in the defaults. `size`: sizeof(strata_rt_session_options), as the caller knows it. */
@@ -114,7 +115,7 @@ STRATA_RT_API void strata_rt_session_destroy(strata_rt_session *session);
 
 /**
  * Takes a prompt of `count` token ids and gives its number, counted from 0. May be called between
- * steps. Fails when max_sequences prompts are unfinished.
+ * steps. Fails when max_sequences prompts are unfinished or kept.
  */
 STRATA_RT_API strata_rt_status strata_rt_session_add_prompt(strata_rt_session *session,
                                                             const int32_t *tokens, size_t count,
@@ -140,7 +141,7 @@ STRATA_RT_API strata_rt_status strata_rt_session_finished(const strata_rt_sessio
 
 /**
  * The logits of the `*count` tokens that went through the model (prompt, and new tokens but the
- * last): f32 [count, vocabulary]. Needs all_logits.
+ * last; not those that were loaded): f32 [count, vocabulary]. Needs all_logits.
  */
 STRATA_RT_API strata_rt_status strata_rt_session_logits(const strata_rt_session *session,
                                                         int64_t prompt, const float **logits,
@@ -151,6 +152,36 @@ STRATA_RT_API strata_rt_status strata_rt_session_logits(const strata_rt_session 
 STRATA_RT_API strata_rt_status strata_rt_session_rows(const strata_rt_session *session,
                                                       int64_t prompt, int64_t indexer,
                                                       const int32_t **rows, int64_t *count);
+
+/*===- Sequences that move ------------------------------------------------------------===*/
+
+/*
+ * A prompt that one session began can go on in another one, also in another process or on another
+ * machine: all logits are the same as if it had stayed. The file holds its tokens and what the
+ * caches hold of them: keys and values, and index keys.
+ */
+
+/**
+ * Writes a prompt's sequence to a file, whole or not at all. The prompt is unfinished, or was kept
+ * (keep_sequences), and has had a step. May be called between steps; nothing changes.
+ */
+STRATA_RT_API strata_rt_status strata_rt_session_save_sequence(const strata_rt_session *session,
+                                                               int64_t prompt, const char *path);
+
+/**
+ * Takes a saved sequence, followed by `count` token ids (none: null and 0), as a prompt, and gives
+ * its number. Fails as strata_rt_session_add_prompt does; if the file is damaged; and if the
+ * sequence is of another model or its caches have another layout: the message names the field, what
+ * was expected and what the file has.
+ */
+STRATA_RT_API strata_rt_status strata_rt_session_load_sequence(strata_rt_session *session,
+                                                               const char *path,
+                                                               const int32_t *tokens, size_t count,
+                                                               int64_t *prompt);
+
+/** Gives up the room of a finished prompt that was kept. Its results stay. */
+STRATA_RT_API strata_rt_status strata_rt_session_drop_sequence(strata_rt_session *session,
+                                                               int64_t prompt);
 
 #ifdef __cplusplus
 }

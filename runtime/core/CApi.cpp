@@ -116,6 +116,7 @@ static Status planSession(const rt::ModelDescription &model, const strata_rt_ses
   options.ignoreEos = given.ignore_eos != 0;
   options.allLogits = given.all_logits != 0;
   options.keepRows = given.keep_rows != 0;
+  options.keepSequences = given.keep_sequences != 0;
   limits.memoryLimit = given.memory_limit;
   limits.threads = given.threads;
   // The prompts are not known yet: each may be as long as the context.
@@ -230,7 +231,7 @@ strata_rt_status strata_rt_session_logits(const strata_rt_session *session, int6
   if (!session->options.allLogits)
     return invalid("logits are kept with all_logits only");
   *logits = generation->logits.data();
-  *count = generation->processed;
+  *count = generation->computed();
   return STRATA_RT_OK;
 }
 
@@ -244,6 +245,36 @@ strata_rt_status strata_rt_session_rows(const strata_rt_session *session, int64_
   if (indexer < 0 || indexer >= int64_t(generation->rows.size()))
     return invalid("there is no indexer " + std::to_string(indexer));
   *rows = generation->rows[size_t(indexer)].data();
-  *count = generation->processed;
+  *count = generation->computed();
   return STRATA_RT_OK;
+}
+
+strata_rt_status strata_rt_session_save_sequence(const strata_rt_session *session, int64_t prompt,
+                                                 const char *path) {
+  if (!session || !path)
+    return invalid("expected a session and a path but got null");
+  return report(session->session->saveSequence(prompt, path));
+}
+
+strata_rt_status strata_rt_session_load_sequence(strata_rt_session *session, const char *path,
+                                                 const int32_t *tokens, size_t count,
+                                                 int64_t *prompt) {
+  if (!session || !path || (!tokens && count != 0))
+    return invalid("expected a session, a path and tokens but got null");
+  Expected<rt::SequenceFile> saved = rt::SequenceFile::open(path);
+  if (!saved.ok())
+    return report(saved.status());
+  Expected<int64_t> number =
+      session->session->addPrompt({{tokens, tokens + count}, {}, {}}, &*saved);
+  if (!number.ok())
+    return report(number.status());
+  if (prompt)
+    *prompt = *number;
+  return STRATA_RT_OK;
+}
+
+strata_rt_status strata_rt_session_drop_sequence(strata_rt_session *session, int64_t prompt) {
+  if (!session)
+    return invalid("expected a session but got null");
+  return report(session->session->dropSequence(prompt));
 }

@@ -55,7 +55,7 @@ TEST(CApiLibrary, ExportsItsFunctionsAlone) {
     EXPECT_NE(std::string(line).find(" T strata_rt_"), std::string::npos) << line;
   }
   EXPECT_EQ(::pclose(pipe), 0);
-  EXPECT_EQ(symbols, 18);
+  EXPECT_EQ(symbols, 21);
 }
 
 TEST_F(CApi, Package) {
@@ -91,6 +91,35 @@ TEST_F(CApi, Generates) {
   ASSERT_EQ(strata_rt_session_logits(session_, first, &logits, &count), STRATA_RT_OK);
   EXPECT_EQ(count, 6);
   EXPECT_NEAR(logits[5 * kVocabulary + 5], 1, 1e-5);
+}
+
+TEST_F(CApi, SequencesMove) {
+  options_.keep_sequences = 1;
+  ASSERT_EQ(create(), STRATA_RT_OK) << strata_rt_last_error();
+  const int32_t ids[] = {5, 9, 1};
+  int64_t prompt = -1, count = 0;
+  const int32_t *tokens = nullptr;
+  std::string path = folder_.file("sequence");
+  ASSERT_EQ(strata_rt_session_add_prompt(session_, ids, 3, &prompt), STRATA_RT_OK);
+  EXPECT_EQ(strata_rt_session_save_sequence(session_, prompt, path.c_str()),
+            STRATA_RT_INVALID_ARGUMENT);
+  EXPECT_STREQ(strata_rt_last_error(), "prompt 0 has not begun: it can't be saved");
+  ASSERT_EQ(strata_rt_session_generate(session_), STRATA_RT_OK);
+  ASSERT_EQ(strata_rt_session_save_sequence(session_, prompt, path.c_str()), STRATA_RT_OK)
+      << strata_rt_last_error();
+  EXPECT_EQ(strata_rt_session_load_sequence(session_, path.c_str(), nullptr, 0, &prompt),
+            STRATA_RT_OUT_OF_MEMORY);
+  ASSERT_EQ(strata_rt_session_drop_sequence(session_, prompt), STRATA_RT_OK);
+  // Seven tokens were saved; the last one, at position 6, is followed by 6.
+  ASSERT_EQ(strata_rt_session_load_sequence(session_, path.c_str(), nullptr, 0, &prompt),
+            STRATA_RT_OK)
+      << strata_rt_last_error();
+  EXPECT_EQ(prompt, 1);
+  ASSERT_EQ(strata_rt_session_generate(session_), STRATA_RT_OK);
+  ASSERT_EQ(strata_rt_session_tokens(session_, prompt, &tokens, &count), STRATA_RT_OK);
+  EXPECT_EQ(std::vector<int32_t>(tokens, tokens + count), (std::vector<int32_t>{6, 7, 8, 9}));
+  EXPECT_EQ(strata_rt_session_load_sequence(session_, "/none", nullptr, 0, nullptr),
+            STRATA_RT_NOT_FOUND);
 }
 
 TEST_F(CApi, TellsWhatIsWrong) {

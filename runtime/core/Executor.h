@@ -3,7 +3,9 @@
 #define STRATA_RUNTIME_CORE_EXECUTOR_H
 
 #include "strata/lib/Support/Status.h"
+#include "strata/runtime/core/CacheDescription.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -84,6 +86,26 @@ public:
   virtual uint64_t memoryBytes() const = 0;
   /// What transfers did so far; null where there is one tier.
   virtual const TierCounters *tierCounters() const { return nullptr; }
+
+  // Between steps, pages of the caches may move to and from another executor.
+
+  /// What the pages hold. An error if they can't leave this executor; the two functions below are
+  /// called on others alone.
+  virtual Expected<CacheDescription> describeCaches() const {
+    return Status(StatusCode::Unsupported,
+                  "sequences can't be saved or loaded on this device: expected cpu");
+  }
+  /// Copies a page out of a cache, wherever that lies: its first `records` records. The others are
+  /// zero in `target`, whose layout is the cache's.
+  virtual Status readPage(int64_t /*cache*/, int32_t /*page*/, int64_t /*records*/,
+                          std::byte * /*target*/) const {
+    return Status(StatusCode::Unsupported, "pages can't be read on this device");
+  }
+  /// Copies the first `records` records of a page, which no sequence uses, into a cache.
+  virtual Status writePage(int64_t /*cache*/, int32_t /*page*/, int64_t /*records*/,
+                           const std::byte * /*source*/) {
+    return Status(StatusCode::Unsupported, "pages can't be written on this device");
+  }
 };
 
 } // namespace strata::rt

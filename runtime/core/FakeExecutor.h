@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <limits>
 
 namespace strata::rt {
@@ -48,6 +49,25 @@ public:
     return Status::success();
   }
 
+  Expected<CacheDescription> describeCaches() const override {
+    return CacheDescription{{{"ids", model_.pageSize * int64_t(sizeof(int32_t))}}, identity};
+  }
+  Status readPage(int64_t, int32_t page, int64_t records, std::byte *target) const override {
+    std::memset(target, 0, size_t(model_.pageSize) * sizeof(int32_t));
+    std::memcpy(target, &cache_.at(size_t(page * model_.pageSize)),
+                size_t(records) * sizeof(int32_t));
+    return Status::success();
+  }
+  Status writePage(int64_t, int32_t page, int64_t records, const std::byte *source) override {
+    if (failNext) {
+      failNext = false;
+      return Status(StatusCode::Io, "the fake executor was told to fail");
+    }
+    std::memcpy(&cache_.at(size_t(page * model_.pageSize)), source,
+                size_t(records) * sizeof(int32_t));
+    return Status::success();
+  }
+
   /// The model's meaning, for a token that sees `seen` (its own id last).
   static std::vector<float> logitsOf(const std::vector<int32_t> &seen, int64_t vocabulary) {
     std::vector<float> logits(size_t(vocabulary), 0);
@@ -62,6 +82,7 @@ public:
   std::vector<StepInput> steps; ///< all that were asked for
   bool failNext = false;
   int64_t nanScores = 0;
+  std::string identity = R"({"model":"fake"})"; ///< of its caches
 
 private:
   static constexpr int32_t kUnwritten = -1;

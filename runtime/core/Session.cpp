@@ -54,18 +54,26 @@ Status Session::checkImports(const Prompt &prompt, int64_t context) const {
   return Status::success();
 }
 
-Expected<int64_t> Session::addPrompt(Prompt prompt) {
+Expected<int64_t> Session::addPrompt(Prompt prompt, const SequenceFile *saved) {
+  if (saved)
+    prompt.tokens.insert(prompt.tokens.begin(), saved->tokens().begin(), saved->tokens().end());
   if (Status status = checkPrompt(model_, options_, prompt.tokens); !status.ok())
     return status;
   Sequence sequence;
   sequence.context = contextTokens(model_, options_, int64_t(prompt.tokens.size()));
   if (Status status = checkImports(prompt, sequence.context); !status.ok())
     return status;
+  if (saved)
+    if (Status status = saved->check(executor_); !status.ok())
+      return status;
   if (freeSlots_.empty())
     return Status(StatusCode::OutOfMemory,
                   "all " + std::to_string(limits_.maxSequences) + " sequences are in use");
   if (Status status = pool_.reserve(pagesFor(model_, sequence.context)); !status.ok())
     return status;
+  if (saved)
+    if (Status status = load(*saved, sequence); !status.ok())
+      return status;
   sequence.prompt = std::move(prompt);
   sequence.slot = freeSlots_.back();
   freeSlots_.pop_back();
@@ -75,6 +83,52 @@ Expected<int64_t> Session::addPrompt(Prompt prompt) {
   sequences_.push_back(std::move(sequence));
   active_.push_back(number);
   return number;
+}
+
+/// Copies the pages of a saved sequence into some of the reserved ones.
+Status Session::load(const SequenceFile &saved, Sequence &sequence) {
+  takePages(sequence, saved.processed());
+  if (Status status = saved.copyTo(executor_, sequence.pages); !status.ok()) {
+    release(sequence);
+    return status;
+  }
+  sequence.generation.loaded = sequence.generation.processed = saved.processed();
+  return Status::success();
+}
+
+Status Session::checkNumber(int64_t prompt) const {
+  return prompt >= 0 && prompt < promptCount()
+             ? Status::success()
+             : Status(StatusCode::InvalidArgument, "there is no prompt " + std::to_string(prompt));
+}
+
+Status Session::saveSequence(int64_t prompt, const std::string &path) const {
+  if (Status status = checkNumber(prompt); !status.ok())
+    return status;
+  const Sequence &sequence = sequences_[size_t(prompt)];
+  if (sequence.slot < 0)
+    return Status(StatusCode::InvalidArgument,
+                  "prompt " + std::to_string(prompt) +
+                      " is finished and its sequence was not kept: it can't be saved");
+  if (sequence.generation.processed == 0)
+    return Status(StatusCode::InvalidArgument,
+                  "prompt " + std::to_string(prompt) + " has not begun: it can't be saved");
+  ResidentSequence resident{sequence.prompt.tokens, sequence.generation.processed, sequence.pages};
+  resident.tokens.insert(resident.tokens.end(), sequence.generation.tokens.begin(),
+                         sequence.generation.tokens.end());
+  return writeSequence(path, executor_, resident);
+}
+
+Status Session::dropSequence(int64_t prompt) {
+  if (Status status = checkNumber(prompt); !status.ok())
+    return status;
+  Sequence &sequence = sequences_[size_t(prompt)];
+  if (sequence.generation.finish == FinishReason::None)
+    return Status(StatusCode::InvalidArgument,
+                  "prompt " + std::to_string(prompt) + " is not finished: it can't be dropped");
+  if (sequence.slot >= 0)
+    release(sequence);
+  return Status::success();
 }
 
 int64_t Session::processedTokens() const {
@@ -96,12 +150,17 @@ int64_t Session::plannedTokens() const {
 // Composing a step
 //===----------------------------------------------------------------------===//
 
+/// Gives a sequence the pages that its first `tokens` tokens need.
+void Session::takePages(Sequence &sequence, int64_t tokens) {
+  while (int64_t(sequence.pages.size()) < pagesFor(model_, tokens))
+    sequence.pages.push_back(pool_.take());
+}
+
 /// Adds the next tokens of a sequence to the step.
 void Session::appendSegment(Segment segment, StepInput &input) {
   Sequence &sequence = sequences_[segment.sequence];
   int64_t begin = sequence.generation.processed, end = begin + segment.count;
-  while (int64_t(sequence.pages.size()) < pagesFor(model_, end))
-    sequence.pages.push_back(pool_.take());
+  takePages(sequence, end);
   int32_t pageBegin = int32_t(input.pages.size());
   input.pages.insert(input.pages.end(), sequence.pages.begin(), sequence.pages.end());
   for (int64_t position = begin; position < end; ++position) {
@@ -281,10 +340,18 @@ void Session::acceptToken(Sequence &sequence, int32_t token) {
 
 void Session::retire(Sequence &sequence, FinishReason reason) {
   sequence.generation.finish = reason;
+  if (!options_.keepSequences)
+    release(sequence);
+}
+
+/// Gives back slot and pages, also those that were only reserved.
+void Session::release(Sequence &sequence) {
   pool_.release(sequence.pages,
                 pagesFor(model_, sequence.context) - int64_t(sequence.pages.size()));
   sequence.pages.clear();
-  freeSlots_.push_back(sequence.slot);
+  if (sequence.slot >= 0)
+    freeSlots_.push_back(sequence.slot);
+  sequence.slot = -1;
 }
 
 } // namespace strata::rt

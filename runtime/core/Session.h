@@ -4,6 +4,7 @@
 
 #include "strata/runtime/core/Executor.h"
 #include "strata/runtime/core/PagePool.h"
+#include "strata/runtime/core/SequenceFile.h"
 #include "strata/runtime/core/SessionPlan.h"
 
 #include <cstdint>
@@ -22,15 +23,18 @@ struct Prompt {
 enum class FinishReason { None, EosToken, NewTokenLimit, ContextLimit };
 
 /// What came of one prompt. T counts the tokens that went through the model: prompt and new tokens
-/// but the last.
+/// but the last. Logits, rows and experts are those of the N tokens that went through it in this
+/// session: all but the loaded ones.
 struct Generation {
   std::vector<int32_t> tokens; ///< new tokens, an eos id included
   FinishReason finish = FinishReason::None;
+  int64_t loaded = 0;                     ///< tokens whose records came from a file
   int64_t processed = 0;                  ///< T
-  std::vector<float> logits;              ///< [T, vocabulary] with `allLogits`
-  std::vector<std::vector<int32_t>> rows; ///< per indexer [T, k] with `keepRows`
+  std::vector<float> logits;              ///< [N, vocabulary] with `allLogits`
+  std::vector<std::vector<int32_t>> rows; ///< per indexer [N, k] with `keepRows`
   std::vector<std::vector<int32_t>>
-      experts; ///< per mixture [T, experts per token] with `keepExperts`
+      experts; ///< per mixture [N, experts per token] with `keepExperts`
+  int64_t computed() const { return processed - loaded; } ///< N
 };
 
 /// A step that has any prompt token counts as prefill, others as decode.
@@ -50,8 +54,16 @@ public:
   Session(Executor &executor, const ExecutorOptions &limits, const SessionOptions &options);
 
   /// Takes a prompt and gives its number, counted from 0. An error if it can't be run, or if all
-  /// sequence slots or pages are taken.
-  Expected<int64_t> addPrompt(Prompt prompt);
+  /// sequence slots or pages are taken. With `saved` the prompt's tokens, maybe none, follow those
+  /// of a saved sequence: what went through the model then does so no more. An error if the
+  /// sequence is not one of this model, or its file is damaged.
+  Expected<int64_t> addPrompt(Prompt prompt, const SequenceFile *saved = nullptr);
+
+  /// Writes a sequence that is in the caches: one that is not finished, or that was kept. At least
+  /// one step must have run for it. May be called between steps; nothing changes.
+  Status saveSequence(int64_t prompt, const std::string &path) const;
+  /// Gives up the room of a finished sequence that was kept. Its results stay.
+  Status dropSequence(int64_t prompt);
 
   /// True when no prompt has anything left to do.
   bool finished() const { return active_.empty(); }
@@ -69,7 +81,7 @@ private:
   struct Sequence {
     Prompt prompt;
     int64_t context = 0; ///< T at most
-    int32_t slot = -1;
+    int32_t slot = -1;   ///< −1: it is in the caches no more
     std::vector<int32_t> pages;
     Generation generation;
 
@@ -92,6 +104,9 @@ private:
   };
 
   Status checkImports(const Prompt &prompt, int64_t context) const;
+  void takePages(Sequence &sequence, int64_t tokens);
+  Status load(const SequenceFile &saved, Sequence &sequence);
+  Status checkNumber(int64_t prompt) const;
   std::vector<Segment> composeStep(StepInput &input);
   void appendSegment(Segment segment, StepInput &input);
   void sliceImports(const std::vector<Segment> &segments, StepInput &input);
@@ -99,6 +114,7 @@ private:
   Status finishStep(const std::vector<Segment> &segments);
   void acceptToken(Sequence &sequence, int32_t token);
   void retire(Sequence &sequence, FinishReason reason);
+  void release(Sequence &sequence);
 
   Executor &executor_;
   const ModelDescription &model_;

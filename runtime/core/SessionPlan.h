@@ -17,6 +17,8 @@ struct SessionOptions {
   bool allLogits = false; ///< compute and keep the logits of all tokens, not of the last ones alone
   bool keepRows = false;
   bool keepExperts = false;
+  /// Sequences stay in the caches when they are finished, until they are dropped.
+  bool keepSequences = false;
 };
 
 /// T of a prompt that runs to its limits: prompt + new − 1 tokens, cut at the context limit.

@@ -45,7 +45,8 @@ Status checkOutputs(const Options &options, const rt::ModelDescription &model) {
         !status.ok())
       return status;
   std::vector<std::string> paths;
-  for (const std::string *path : {&options.logits, &options.rows, &options.experts})
+  for (const std::string *path :
+       {&options.logits, &options.rows, &options.experts, &options.saveSequence})
     for (size_t i = 0; i < options.prompts.size() && !path->empty(); ++i)
       paths.push_back(numberedPath(*path, i, options.prompts.size()));
   if (!options.trace.empty())
@@ -79,9 +80,9 @@ static Status readImport(const char *option, const char *what, const std::string
 }
 
 Status readImports(const Options &options, const rt::ModelDescription &model, size_t number,
-                   rt::Prompt &prompt) {
+                   int64_t promptTokens, rt::Prompt &prompt) {
   size_t count = options.prompts.size();
-  int64_t tokens = contextTokens(model, options.session, int64_t(prompt.tokens.size()));
+  int64_t tokens = contextTokens(model, options.session, promptTokens);
   if (!options.importRows.empty())
     if (Status status =
             readImport("--import-rows", "indexers", numberedPath(options.importRows, number, count),
@@ -110,17 +111,17 @@ Status writeOutputs(const Options &options, const rt::ModelDescription &model, s
   if (!options.logits.empty())
     if (Status status =
             writeNpy(numberedPath(options.logits, number, count),
-                     {generation.processed, model.vocabularySize}, generation.logits.data());
+                     {generation.computed(), model.vocabularySize}, generation.logits.data());
         !status.ok())
       return status;
   if (!options.rows.empty())
     if (Status status = writeLayers(numberedPath(options.rows, number, count), generation.rows,
-                                    generation.processed, model.rowWidths.front());
+                                    generation.computed(), model.rowWidths.front());
         !status.ok())
       return status;
   if (!options.experts.empty())
     return writeLayers(numberedPath(options.experts, number, count), generation.experts,
-                       generation.processed, model.expertWidths.front());
+                       generation.computed(), model.expertWidths.front());
   return Status::success();
 }
 

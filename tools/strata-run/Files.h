@@ -15,9 +15,10 @@ std::string numberedPath(const std::string &path, size_t prompt, size_t count);
 Status checkOutputs(const Options &options, const rt::ModelDescription &model);
 
 /// Reads the imported arrays of a prompt and checks their shapes: [indexers, T, k] and
-/// [mixtures, T, experts per token]. What is in them, the session checks.
+/// [mixtures, T, experts per token]. What is in them, the session checks. `promptTokens` includes
+/// those of a saved sequence.
 Status readImports(const Options &options, const rt::ModelDescription &model, size_t number,
-                   rt::Prompt &prompt);
+                   int64_t promptTokens, rt::Prompt &prompt);
 
 /// Writes what the options ask for of a prompt.
 Status writeOutputs(const Options &options, const rt::ModelDescription &model, size_t number,

@@ -66,7 +66,7 @@ TEST(Files, ModelsWithoutWhatIsAskedFor) {
   options.importExperts = "e.npy";
   model.expertWidths = {};
   rt::Prompt prompt{{1, 2}, {}, {}};
-  EXPECT_EQ(readImports(options, model, 0, prompt).message(),
+  EXPECT_EQ(readImports(options, model, 0, 2, prompt).message(),
             "--import-experts: the model has no mixtures");
 }
 
@@ -77,19 +77,19 @@ TEST(Files, ImportsMustHaveTheirShape) {
   rt::Prompt prompt{{1, 2}, {}, {}};
   std::vector<int32_t> rows(16, -1);
   ASSERT_TRUE(writeNpy(options.importRows, {2, 4, 2}, rows.data()).ok());
-  Status status = readImports(options, testModel(), 0, prompt);
+  Status status = readImports(options, testModel(), 0, 2, prompt);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(prompt.importedRows, rows);
 
   ASSERT_TRUE(writeNpy(options.importRows, {2, 2, 4}, rows.data()).ok());
-  EXPECT_EQ(readImports(options, testModel(), 0, prompt).message(),
+  EXPECT_EQ(readImports(options, testModel(), 0, 2, prompt).message(),
             options.importRows + ": expected shape [2, 4, 2] (indexers, prompt + new - 1 tokens, "
                                  "choices) but got [2, 2, 4]");
   std::vector<float> floats(16);
   ASSERT_TRUE(writeNpy(options.importRows, {2, 4, 2}, floats.data()).ok());
-  EXPECT_FALSE(readImports(options, testModel(), 0, prompt).ok());
+  EXPECT_FALSE(readImports(options, testModel(), 0, 2, prompt).ok());
   folder.write("r.npy", "nothing");
-  EXPECT_FALSE(readImports(options, testModel(), 0, prompt).ok());
+  EXPECT_FALSE(readImports(options, testModel(), 0, 2, prompt).ok());
 }
 
 TEST(Files, WritesWhatWasAskedFor) {

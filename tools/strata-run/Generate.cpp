@@ -18,9 +18,25 @@ static Status ofPrompt(const Options &options, size_t number, const Status &stat
   return Status(status.code(), "prompt " + std::to_string(number) + ": " + status.message());
 }
 
-/// The prompts with their imported arrays, checked as far as that needs no executor.
+/// The saved sequences that the prompts follow: one for each, or none.
+static Expected<std::vector<rt::SequenceFile>> openSequences(const Options &options) {
+  std::vector<rt::SequenceFile> files;
+  for (size_t i = 0; i < options.prompts.size() && !options.loadSequence.empty(); ++i) {
+    Expected<rt::SequenceFile> file =
+        rt::SequenceFile::open(numberedPath(options.loadSequence, i, options.prompts.size()));
+    if (!file.ok())
+      return file.status();
+    files.push_back(std::move(*file));
+  }
+  return files;
+}
+
+/// The prompts with their imported arrays, checked as far as that needs no executor. `lengths` gets
+/// their tokens with those of saved sequences.
 static Expected<std::vector<rt::Prompt>> preparePrompts(const Options &options,
-                                                        const rt::ModelDescription &model) {
+                                                        const rt::ModelDescription &model,
+                                                        const std::vector<rt::SequenceFile> &saved,
+                                                        std::vector<int64_t> &lengths) {
   std::vector<rt::Prompt> prompts;
   for (size_t i = 0; i < options.prompts.size(); ++i) {
     if (options.prompts[i].isText && model.vocabularySize != 256)
@@ -29,20 +45,22 @@ static Expected<std::vector<rt::Prompt>> preparePrompts(const Options &options,
                         std::to_string(model.vocabularySize) +
                         " entries: ids are needed (--prompt-ids)");
     rt::Prompt prompt{options.prompts[i].tokens, {}, {}};
-    if (Status status = checkPrompt(model, options.session, prompt.tokens); !status.ok())
+    std::vector<int32_t> all = saved.empty() ? std::vector<int32_t>() : saved[i].tokens();
+    all.insert(all.end(), prompt.tokens.begin(), prompt.tokens.end());
+    if (Status status = checkPrompt(model, options.session, all); !status.ok())
       return ofPrompt(options, i, status);
-    if (Status status = readImports(options, model, i, prompt); !status.ok())
+    lengths.push_back(int64_t(all.size()));
+    if (Status status = readImports(options, model, i, lengths.back(), prompt); !status.ok())
       return ofPrompt(options, i, status);
     prompts.push_back(std::move(prompt));
   }
   return prompts;
 }
 
-static Expected<rt::ExecutorOptions>
-planLimits(const Options &options, const rt::ModelDescription &model, rt::Trace *trace) {
-  std::vector<int64_t> lengths;
-  for (const PromptOption &prompt : options.prompts)
-    lengths.push_back(int64_t(prompt.tokens.size()));
+static Expected<rt::ExecutorOptions> planLimits(const Options &options,
+                                                const rt::ModelDescription &model,
+                                                const std::vector<int64_t> &lengths,
+                                                rt::Trace *trace) {
   rt::ExecutorOptions limits;
   limits.memoryLimit = options.memoryLimit;
   limits.threads = options.threads;
@@ -54,9 +72,11 @@ planLimits(const Options &options, const rt::ModelDescription &model, rt::Trace 
 }
 
 static Status runSession(const Options &options, std::vector<rt::Prompt> prompts,
-                         rt::Session &session) {
+                         const std::vector<rt::SequenceFile> &saved, rt::Session &session) {
   for (size_t i = 0; i < prompts.size(); ++i)
-    if (Expected<int64_t> number = session.addPrompt(std::move(prompts[i])); !number.ok())
+    if (Expected<int64_t> number =
+            session.addPrompt(std::move(prompts[i]), saved.empty() ? nullptr : &saved[i]);
+        !number.ok())
       return ofPrompt(options, i, number.status());
   ProgressBar bar;
   while (!session.finished()) {
@@ -93,6 +113,9 @@ static Status writeResults(const Options &options, const rt::Session &session,
   };
   for (size_t i = 0; i < options.prompts.size(); ++i)
     keep(writeOutputs(options, model, i, session.generation(int64_t(i))));
+  for (size_t i = 0; i < options.prompts.size() && !options.saveSequence.empty(); ++i)
+    keep(session.saveSequence(int64_t(i),
+                              numberedPath(options.saveSequence, i, options.prompts.size())));
   if (!options.trace.empty())
     keep(trace.write(options.trace));
   return first;
@@ -103,12 +126,16 @@ Status generate(const Options &options) {
   if (!model.ok())
     return model.status();
   const rt::ModelDescription &description = (*model)->description();
-  Expected<std::vector<rt::Prompt>> prompts = preparePrompts(options, description);
+  Expected<std::vector<rt::SequenceFile>> saved = openSequences(options);
+  if (!saved.ok())
+    return saved.status();
+  std::vector<int64_t> lengths;
+  Expected<std::vector<rt::Prompt>> prompts = preparePrompts(options, description, *saved, lengths);
   if (!prompts.ok())
     return prompts.status();
   rt::Trace trace;
   Expected<rt::ExecutorOptions> limits =
-      planLimits(options, description, options.trace.empty() ? nullptr : &trace);
+      planLimits(options, description, lengths, options.trace.empty() ? nullptr : &trace);
   if (!limits.ok())
     return limits.status();
   if (Status status = checkOutputs(options, description); !status.ok())
@@ -121,7 +148,7 @@ Status generate(const Options &options) {
   if (!executor.ok())
     return executor.status();
   rt::Session session(**executor, *limits, options.session);
-  if (Status status = runSession(options, std::move(*prompts), session); !status.ok())
+  if (Status status = runSession(options, std::move(*prompts), *saved, session); !status.ok())
     return status;
   if (Status status = writeResults(options, session, description, trace); !status.ok())
     return status;

@@ -42,6 +42,8 @@ Files; of several prompts each has its own: F-0.npy, F-1.npy, ...
   --experts F.npy        write the experts that the routers chose: i32 [mixtures, T, experts per token]
   --import-rows F.npy    use these rows instead of the indexers'
   --import-experts F.npy use these experts instead of the routers'
+  --save-sequence F      write the tokens and what the caches hold of them, to go on with elsewhere
+  --load-sequence F      go on with what was saved: each prompt, if any is given, follows it
   --trace F.json         write what ran when, for https://ui.perfetto.dev
 
   --print                show the package's manifest and commands
@@ -130,6 +132,8 @@ public:
           std::pair("--rows", &options_.rows), std::pair("--experts", &options_.experts),
           std::pair("--import-rows", &options_.importRows),
           std::pair("--import-experts", &options_.importExperts),
+          std::pair("--save-sequence", &options_.saveSequence),
+          std::pair("--load-sequence", &options_.loadSequence),
           std::pair("--trace", &options_.trace), std::pair("--score", &options_.score)})
       addText(name, *target);
     constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
@@ -175,8 +179,14 @@ public:
       return status;
     if (!options_.score.empty())
       return options_;
+    if (options_.prompts.empty() && !options_.loadSequence.empty())
+      options_.prompts.emplace_back();
     if (options_.prompts.empty())
       return invalid("expected at least one --prompt-ids or --prompt-text, or --score");
+    options_.session.keepSequences = !options_.saveSequence.empty();
+    for (const char *name : {"--save-sequence", "--load-sequence"})
+      if (given_.count(name) && options_.device != Device::Cpu)
+        return invalid(std::string(name) + " needs --device=cpu");
     options_.session.allLogits = !options_.logits.empty();
     options_.session.keepRows = !options_.rows.empty();
     options_.session.keepExperts = !options_.experts.empty();
@@ -204,9 +214,9 @@ private:
     for (const char *name : {"--window", "--recall"})
       if (!isScoring && given_.count(name))
         return invalid(std::string(name) + " is for --score, which is missing");
-    for (const char *name :
-         {"--prompt-ids", "--prompt-text", "--max-new-tokens", "--ignore-eos", "--max-context",
-          "--logits", "--rows", "--experts", "--import-rows", "--import-experts", "--trace"})
+    for (const char *name : {"--prompt-ids", "--prompt-text", "--max-new-tokens", "--ignore-eos",
+                             "--max-context", "--logits", "--rows", "--experts", "--import-rows",
+                             "--import-experts", "--save-sequence", "--load-sequence", "--trace"})
       if (isScoring && given_.count(name))
         return invalid(std::string(name) + " is for prompts, not for --score");
     return Status::success();

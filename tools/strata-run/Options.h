@@ -33,7 +33,7 @@ struct Options {
   int threads = 0;
   bool poison = false;
   /// Files; empty: none.
-  std::string logits, rows, experts, importRows, importExperts, trace;
+  std::string logits, rows, experts, importRows, importExperts, trace, saveSequence, loadSequence;
 };
 
 /// Understands the arguments after the program's name. An error if one is unknown, lacks its value,

@@ -104,6 +104,24 @@ TEST(Options, Scoring) {
             "--window: expected a number from 1 to 1048576 but got '0'");
 }
 
+TEST(Options, Sequences) {
+  Expected<Options> options = parseOptions({"m", "--weights=d", "--load-sequence=s"});
+  ASSERT_TRUE(options.ok());
+  EXPECT_EQ(options->loadSequence, "s");
+  ASSERT_EQ(options->prompts.size(), 1u); // which adds nothing
+  EXPECT_TRUE(options->prompts[0].tokens.empty());
+  EXPECT_FALSE(options->session.keepSequences);
+  options = parseOptions({"m", "--weights=d", "--prompt-ids=1", "--save-sequence", "t"});
+  ASSERT_TRUE(options.ok());
+  EXPECT_EQ(options->saveSequence, "t");
+  EXPECT_EQ(options->prompts.size(), 1u);
+  EXPECT_TRUE(options->session.keepSequences);
+  EXPECT_EQ(errorWith({"--save-sequence=t", "--device=reference"}),
+            "--save-sequence needs --device=cpu");
+  EXPECT_EQ(errorOf({"m", "--weights=d", "--score=t", "--load-sequence=s"}),
+            "--load-sequence is for prompts, not for --score");
+}
+
 TEST(Options, Unknown) {
   EXPECT_EQ(errorWith({"--frobnicate"}), "unknown option '--frobnicate'; see --help");
   EXPECT_EQ(errorWith({"--frob=1"}), "unknown option '--frob'; see --help");

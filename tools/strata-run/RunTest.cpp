@@ -105,6 +105,30 @@ TEST_F(RunTest, LogitsOfAllTokens) {
   EXPECT_TRUE(readNpyFloats(folder_.file("l-1.npy")).ok());
 }
 
+TEST_F(RunTest, SequencesGoOnInAnotherRun) {
+  ASSERT_EQ(runModel("--prompt-ids 9,9,9 --max-new-tokens 4 --save-sequence s").output,
+            "2 3 4 5\n");
+  EXPECT_EQ(runModel("--load-sequence s --max-new-tokens 2").output, "6 7\n");
+  Outcome outcome =
+      runModel("--load-sequence s --prompt-ids 1,1 --max-new-tokens 3 --logits l.npy");
+  EXPECT_EQ(outcome.output, "8 9 10\n") << outcome.error;
+  Expected<NpyArray<float>> logits = readNpyFloats(folder_.file("l.npy"));
+  ASSERT_TRUE(logits.ok());
+  EXPECT_EQ(logits->shape, (std::vector<int64_t>{5, 256})); // of what was not loaded
+  // Several prompts have a file each.
+  ASSERT_EQ(runModel("--prompt-ids 9 --prompt-ids 9,9 --max-new-tokens 2 --save-sequence s").output,
+            "0 1\n1 2\n");
+  EXPECT_EQ(runModel("--prompt-ids '' --prompt-ids 5 --load-sequence s --max-new-tokens 2").output,
+            "2 3\n4 5\n");
+  EXPECT_EQ(modelErrorOf("--load-sequence none"),
+            "none: can't be opened: No such file or directory");
+  EXPECT_EQ(modelErrorOf("--load-sequence m.strata").substr(0, 10), "m.strata: ");
+  EXPECT_EQ(modelErrorOf("--prompt-ids 1 --save-sequence none/s"),
+            "none/s: can't be written: No such file or directory");
+  makeModel(128);
+  EXPECT_EQ(modelErrorOf("--load-sequence s-0"), "s-0: vocabulary: expected 128 but got 256");
+}
+
 TEST_F(RunTest, Trace) {
   ASSERT_EQ(runModel("--prompt-ids 1,2 --max-new-tokens 1 --trace t.json").code, 0);
   std::string json = folder_.read("t.json");
