@@ -304,21 +304,24 @@ bool CommandChecker::check(const package::GatedProduct &product) {
 
 bool CommandChecker::check(const package::HeadAttention &attention) {
   int64_t heads = attention.heads();
-  if (!checkHeadLaunch(attention.attention(), heads, "attention"))
+  if (!checkHeadLaunch(attention.attention(), heads, "attention") ||
+      !checkHotSet(attention.hot_set(), *attention.attention()))
     return false;
   const package::Launch *scores = attention.scores();
   const Size &items = *attention.attention()->items();
-  return (!scores || (checkHeadLaunch(scores, heads, "scores") &&
-                      check(scores->items()->tokens() == items.tokens() &&
-                                scores->items()->wanted() == items.wanted() &&
-                                scores->items()->fixed() == items.fixed(),
-                            "expected scores and attention of the same items"))) &&
+  return (!scores ||
+          (checkHeadLaunch(scores, heads, "scores") && checkHotSet(attention.hot_set(), *scores) &&
+           check(scores->items()->tokens() == items.tokens() &&
+                     scores->items()->wanted() == items.wanted() &&
+                     scores->items()->fixed() == items.fixed(),
+                 "expected scores and attention of the same items"))) &&
          checkHeadProduct(attention.absorb(), *attention.attention(), heads, "absorb") &&
          checkHeadProduct(attention.expand(), *attention.attention(), heads, "expand");
 }
 
 bool CommandChecker::check(const package::PartialScores &partial) {
   return checkHeadLaunch(partial.scores(), partial.heads(), "scores") &&
+         checkHotSet(partial.hot_set(), *partial.scores()) &&
          checkHeadProduct(partial.absorb(), *partial.scores(), partial.heads(), "absorb");
 }
 

@@ -5,6 +5,7 @@
 #include "strata/lib/Support/ElementType.h"
 #include "strata/lib/Support/Text.h"
 #include "strata/runtime/core/Package.h"
+#include "strata/runtime/core/TransferVerifier.h"
 
 #include <cctype>
 #include <limits>
@@ -220,6 +221,9 @@ Status verifyManifest(const package::Manifest &manifest) {
   CommandChecker commands(manifest);
   if (!commands.run())
     return Status(StatusCode::Corrupt, commands.error());
+  TransferChecker transfers(manifest);
+  if (!transfers.run())
+    return Status(StatusCode::Corrupt, transfers.error());
   return Status::success();
 }
 

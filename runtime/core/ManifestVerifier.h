@@ -115,6 +115,7 @@ private:
   bool checkTierArgument(const package::Argument &argument, const char *what);
   bool checkNearCache(int32_t cache, const char *what);
   bool checkBlocks(const package::Launch &launch, int64_t itemsOfToken);
+  bool checkHotSet(int32_t hotSet, const package::Launch &launch);
   bool checkTransfer(int32_t engine, int32_t transfer);
   bool checkWeight(int32_t weight, const char *what);
   bool checkVector(int32_t weight, int64_t elements, const char *what);

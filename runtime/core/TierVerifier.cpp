@@ -129,6 +129,9 @@ bool TierChecker::checkCaches() {
 }
 
 bool TierChecker::checkWeights() {
+  if (!check(countOf(manifest_.weight_slots()) == 0 || countOf(manifest_.tiers()) >= 2,
+             "expected a second tier, since there are weight slots"))
+    return false;
   for (int64_t i = 0; i < countOf(manifest_.weight_slots()); ++i)
     if (!checkRange(int64_t(manifest_.weight_slots()->Get(uint32_t(i))), 1, kMaxTotalBytes,
                     "bytes of a weight slot"))
@@ -155,6 +158,14 @@ bool TierChecker::checkWeights() {
 // Commands
 //===----------------------------------------------------------------------===//
 
+/// The first hot set that a kernel gets; −1 if there is none.
+static int32_t findHotSet(const package::Launch &launch) {
+  for (const Argument *argument : *launch.arguments())
+    if (argument->kind() == ArgumentKind::HotSet)
+      return argument->index();
+  return -1;
+}
+
 /// Arguments that name memory of tiers.
 bool CommandChecker::checkTierArgument(const Argument &argument, const char *what) {
   if (!check(argument.offset() == 0, what, "a stage or a hot set has no offset"))
@@ -177,21 +188,27 @@ bool CommandChecker::checkNearCache(int32_t cache, const char *what) {
                "expected a cache that is near");
 }
 
-/// What reads hot sets runs block by block: for each token the same number of items, and one plan.
+/// What reads a hot set runs block by block: it has the same number of items for each token, and no
+/// other hot set, whose blocks nobody would bring.
 bool CommandChecker::checkBlocks(const package::Launch &launch, int64_t itemsOfToken) {
-  int32_t table = -1;
-  for (const Argument *argument : *launch.arguments()) {
-    if (argument->kind() != ArgumentKind::HotSet)
-      continue;
-    int32_t other = manifest_.hot_sets()->Get(uint32_t(argument->index()))->table();
-    if (!check(table == -1 || table == other, "expected hot sets of one slot table"))
+  int32_t hotSet = findHotSet(launch);
+  if (hotSet == -1)
+    return true;
+  for (const Argument *argument : *launch.arguments())
+    if (!check(argument->kind() != ArgumentKind::HotSet || argument->index() == hotSet,
+               "expected no more than one hot set"))
       return false;
-    table = other;
-  }
   const Size &items = *launch.items();
-  return check(table == -1 || (items.wanted() == 0 && items.fixed() == 0 &&
-                               (itemsOfToken == 0 || items.tokens() == itemsOfToken)),
+  return check(items.wanted() == 0 && items.fixed() == 0 &&
+                   (itemsOfToken == 0 || items.tokens() == itemsOfToken),
                "expected items of tokens, since it reads a hot set");
+}
+
+/// A command says which hot set its kernel reads.
+bool CommandChecker::checkHotSet(int32_t hotSet, const package::Launch &launch) {
+  return hotSet == findHotSet(launch) ||
+         fail("expected hot_set " + std::to_string(findHotSet(launch)) +
+              ", as its kernel has it, but got " + std::to_string(hotSet));
 }
 
 bool CommandChecker::checkTransfer(int32_t engine, int32_t transfer) {
