@@ -49,8 +49,9 @@ Status checkOutputs(const Options &options, const rt::ModelDescription &model) {
        {&options.logits, &options.rows, &options.experts, &options.saveSequence})
     for (size_t i = 0; i < options.prompts.size() && !path->empty(); ++i)
       paths.push_back(numberedPath(*path, i, options.prompts.size()));
-  if (!options.trace.empty())
-    paths.push_back(options.trace);
+  for (const std::string *path : {&options.trace, &options.counters})
+    if (!path->empty())
+      paths.push_back(*path);
   // Making the temporary file and dropping it again is the one test that can be trusted.
   for (const std::string &path : paths)
     if (Expected<AtomicFile> file = AtomicFile::create(path); !file.ok())

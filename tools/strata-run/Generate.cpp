@@ -1,10 +1,12 @@
 //===- Generate.cpp - From options to printed tokens ----------------------===//
 #include "Generate.h"
 
+#include "Counters.h"
 #include "Files.h"
 #include "Model.h"
 #include "Report.h"
 
+#include "strata/lib/Support/File.h"
 #include "strata/runtime/core/Trace.h"
 
 #include <cstdio>
@@ -105,7 +107,8 @@ static Status printTokens(const Options &options, const rt::Session &session) {
 
 /// All results, each also when another one can't be written. The first error counts.
 static Status writeResults(const Options &options, const rt::Session &session,
-                           const rt::ModelDescription &model, const rt::Trace &trace) {
+                           const rt::ModelDescription &model, const rt::Trace &trace,
+                           const rt::Executor &executor) {
   Status first = printTokens(options, session);
   auto keep = [&](Status status) {
     if (first.ok())
@@ -118,6 +121,8 @@ static Status writeResults(const Options &options, const rt::Session &session,
                               numberedPath(options.saveSequence, i, options.prompts.size())));
   if (!options.trace.empty())
     keep(trace.write(options.trace));
+  if (!options.counters.empty())
+    keep(writeFile(options.counters, writeCounters(*executor.tierCounters())));
   return first;
 }
 
@@ -147,10 +152,13 @@ Status generate(const Options &options) {
   Expected<std::unique_ptr<rt::Executor>> executor = (*model)->createExecutor(*checkpoint, *limits);
   if (!executor.ok())
     return executor.status();
+  if (!options.counters.empty() && !(*executor)->tierCounters())
+    return Status(StatusCode::InvalidArgument,
+                  "--counters: the package was compiled for one tier, so nothing is counted");
   rt::Session session(**executor, *limits, options.session);
   if (Status status = runSession(options, std::move(*prompts), *saved, session); !status.ok())
     return status;
-  if (Status status = writeResults(options, session, description, trace); !status.ok())
+  if (Status status = writeResults(options, session, description, trace, **executor); !status.ok())
     return status;
   printSummary(session, **executor);
   return Status::success();

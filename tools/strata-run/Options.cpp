@@ -45,6 +45,7 @@ Files; of several prompts each has its own: F-0.npy, F-1.npy, ...
   --save-sequence F      write the tokens and what the caches hold of them, to go on with elsewhere
   --load-sequence F      go on with what was saved: each prompt, if any is given, follows it
   --trace F.json         write what ran when, for https://ui.perfetto.dev
+  --counters F.json      of a package for several tiers: write hits, bytes that moved, stalls and peaks of memory
 
   --print                show the package's manifest and commands
   --poison               debugging aid: fill memory with NaN first, so that reads of what was never written show
@@ -134,7 +135,8 @@ public:
           std::pair("--import-experts", &options_.importExperts),
           std::pair("--save-sequence", &options_.saveSequence),
           std::pair("--load-sequence", &options_.loadSequence),
-          std::pair("--trace", &options_.trace), std::pair("--score", &options_.score)})
+          std::pair("--trace", &options_.trace), std::pair("--counters", &options_.counters),
+          std::pair("--score", &options_.score)})
       addText(name, *target);
     constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
     addNumber("--max-new-tokens", kMost, options_.session.maxNewTokens);
@@ -214,9 +216,10 @@ private:
     for (const char *name : {"--window", "--recall"})
       if (!isScoring && given_.count(name))
         return invalid(std::string(name) + " is for --score, which is missing");
-    for (const char *name : {"--prompt-ids", "--prompt-text", "--max-new-tokens", "--ignore-eos",
-                             "--max-context", "--logits", "--rows", "--experts", "--import-rows",
-                             "--import-experts", "--save-sequence", "--load-sequence", "--trace"})
+    for (const char *name :
+         {"--prompt-ids", "--prompt-text", "--max-new-tokens", "--ignore-eos", "--max-context",
+          "--logits", "--rows", "--experts", "--import-rows", "--import-experts", "--save-sequence",
+          "--load-sequence", "--trace", "--counters"})
       if (isScoring && given_.count(name))
         return invalid(std::string(name) + " is for prompts, not for --score");
     return Status::success();

@@ -33,7 +33,8 @@ struct Options {
   int threads = 0;
   bool poison = false;
   /// Files; empty: none.
-  std::string logits, rows, experts, importRows, importExperts, trace, saveSequence, loadSequence;
+  std::string logits, rows, experts, importRows, importExperts, trace, counters, saveSequence,
+      loadSequence;
 };
 
 /// Understands the arguments after the program's name. An error if one is unknown, lacks its value,

@@ -1,6 +1,8 @@
 //===- Report.cpp - What strata-run says on standard error ----------------===//
 #include "Report.h"
 
+#include "Counters.h"
+
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -71,6 +73,8 @@ void printSummary(const rt::Session &session, const rt::Executor &executor) {
   printPhase("prefill", statistics.prefillTokens, statistics.prefillSeconds);
   printPhase("decode", statistics.decodeTokens, statistics.decodeSeconds);
   printMemory(executor);
+  if (const rt::TierCounters *counters = executor.tierCounters())
+    std::fputs(describeCounters(*counters).c_str(), stderr);
   for (int64_t i = 0; i < session.promptCount(); ++i)
     if (session.generation(i).finish == rt::FinishReason::ContextLimit)
       std::fprintf(stderr,
