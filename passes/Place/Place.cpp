@@ -1,10 +1,10 @@
 //===- Place.cpp - Where buffers lie and how they come --------------------===//
 #include "strata/dialects/Strata/ModelAttributes.h"
 #include "strata/lib/Support/File.h"
+#include "strata/passes/Place/MachineAttributes.h"
 #include "strata/passes/Place/Passes.h"
 #include "strata/passes/Place/PlaceRemarks.h"
 #include "strata/passes/Place/Planner.h"
-#include "strata/passes/Place/PredictedTimes.h"
 #include "strata/passes/Place/SplitAttention.h"
 #include "strata/passes/Place/TierWriter.h"
 
@@ -56,8 +56,6 @@ private:
                                   const PlaceSizes &sizes, uint64_t capacity);
   /// The bytes of what stays near, where the verifier of tiers adds them up.
   void describeNear(const StepModel &model, const PlannedStep &planned, const plan::Problem &whole);
-  /// What the phases behind, the runtime and the simulator must know of the machine and the plan.
-  void describe(const Machine &machine, const PlaceSizes &sizes, uint64_t capacity);
 };
 
 } // namespace
@@ -89,36 +87,6 @@ FailureOr<PlannedStep> Place::makePlan(const StepModel &model, const Machine &ma
     return getOperation().emitError() << file.status().message();
   return followPlan(model, machine, sizes, capacity, splitAttention, std::string(file->text()),
                     readPlan);
-}
-
-void Place::describe(const Machine &machine, const PlaceSizes &sizes, uint64_t capacity) {
-  Builder builder(&getContext());
-  ModuleOp module = getOperation();
-  module->setAttr("tier.machine", builder.getStringAttr(machine.name));
-  SmallVector<NamedAttribute> capacities;
-  SmallVector<Attribute> names, engines;
-  for (auto [number, tier] : llvm::enumerate(machine.tiers)) {
-    // The module is the whole model, of which each device has a part.
-    uint64_t bytes = number == 0 ? capacity : tier.capacity * uint64_t(machine.devices);
-    names.push_back(builder.getStringAttr(tier.name));
-    capacities.push_back(
-        builder.getNamedAttr(tier.name, builder.getI64IntegerAttr(int64_t(bytes))));
-  }
-  module->setAttr("tier.capacity", builder.getDictionaryAttr(capacities));
-  module->setAttr("tier.tiers", builder.getArrayAttr(names));
-  for (const MachineEngine &engine : machine.engines)
-    engines.push_back(builder.getDictionaryAttr({
-        builder.getNamedAttr("name", builder.getStringAttr(engine.name)),
-        builder.getNamedAttr("bandwidth", builder.getF64FloatAttr(engine.bandwidth)),
-        builder.getNamedAttr("operation_seconds", builder.getF64FloatAttr(engine.operationSeconds)),
-        builder.getNamedAttr("from", builder.getI64IntegerAttr(engine.from)),
-        builder.getNamedAttr("to", builder.getI64IntegerAttr(engine.to)),
-    }));
-  module->setAttr("tier.engines", builder.getArrayAttr(engines));
-  module->setAttr("tier.context", builder.getI64IntegerAttr(sizes.context));
-  module->setAttr("tier.batch", builder.getI64IntegerAttr(sizes.batch));
-  module->setAttr("tier.tokens", builder.getI64IntegerAttr(sizes.tokens));
-  PredictedTimes(module, machine, sizes).describe(module);
 }
 
 void Place::describeNear(const StepModel &model, const PlannedStep &planned,
@@ -171,7 +139,7 @@ LogicalResult Place::place() {
   plan::Problem whole = makeProblem(model, single, *sizes, capacity, planned->arenaBytes);
   uint64_t wholeBytes =
       planned->arenaBytes + getNearBytes(model, whole, planned->decisions, *sizes);
-  describe(*machine, *sizes, std::max(capacity, wholeBytes));
+  describeMachine(module, *machine, *sizes, std::max(capacity, wholeBytes));
   describeNear(model, *planned, whole);
   if (planned->decisions.movesAnything())
     TierWriter(model, planned->decisions, planned->problem, *machine, splitAttention).run();

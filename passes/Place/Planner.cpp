@@ -2,6 +2,7 @@
 #include "strata/passes/Place/Planner.h"
 
 #include "strata/passes/Place/ArenaBytes.h"
+#include "strata/passes/Place/MachineAttributes.h"
 #include "strata/passes/Place/TierWriter.h"
 
 #include "mlir/IR/OwningOpRef.h"
@@ -60,10 +61,9 @@ FailureOr<uint64_t> Planner::getArenaBytes(const PlannedStep &planned) {
   OwningOpRef<ModuleOp> copy = module.clone();
   if (planned.decisions.movesAnything()) {
     StepModel copied(copy->lookupSymbol<func::FuncOp>(getStep().getSymName()));
+    describeMachine(*copy, machine, sizes, planned.problem.capacity);
     TierWriter(copied, planned.decisions, planned.problem, machine, splitAttention).run();
   }
-  if (planned.decisions.movesAnything())
-    return 2 * wholeArena;
   return computeArenaBytes(*copy, sizes.tokens, sizes.batch);
 }
 
@@ -125,7 +125,7 @@ FailureOr<std::optional<PlannedStep>> Planner::search(uint64_t capacity, Movable
   if (best.nearBytes > capacity)
     return std::optional<PlannedStep>();
   uint64_t tooLittle = 0, enough = most;
-  while (enough - tooLittle > capacity / kPrecision) {
+  while (enough - tooLittle > std::max<uint64_t>(capacity / kPrecision, 1)) {
     uint64_t setAside = tooLittle + (enough - tooLittle) / 2;
     fits = tryPlan(planned, capacity, setAside, movable);
     if (failed(fits))

@@ -61,7 +61,7 @@
 // STREAM-NEXT: %[[KEYS:.*]] = tier.stream %[[HOME]] blocks of 128 rows through %[[ROOM1]], %[[ROOM0]] on "copy in"
 // STREAM-NEXT: strata.select %{{.*}}, %{{.*}}, %[[KEYS]]
 //
-// RUN: strata-opt %s --strata-place="machine=cpu-two-tier near-bytes=145000 tokens=16" --strata-schedule-transfers --tier-verify --remarks-filter=strata-place 2>&1 | FileCheck %s --check-prefix=WEIGHTS
+// RUN: strata-opt %s --strata-place="machine=cpu-two-tier near-bytes=115000 tokens=16" --strata-schedule-transfers --tier-verify --remarks-filter=strata-place 2>&1 | FileCheck %s --check-prefix=WEIGHTS
 // Weights come through slots: the first one starts with the step, each other one when the one before it has been read.
 // WEIGHTS: Remark="{{[0-9]}} of 8 weights stay in hbm, {{[0-9]}} come through {{[12]}} slots"
 // WEIGHTS: Remark="engine copy in: transfers of {{.*}} ms, of which {{.*}} % are hidden"
