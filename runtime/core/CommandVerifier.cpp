@@ -73,7 +73,7 @@ bool CommandChecker::checkCost(const package::CommandCost &cost) {
   constexpr double kMaxFactor = 1e24;
   for (auto *terms : {cost.flops(), cost.elementwise_flops(), cost.cache_bytes_read(),
                       cost.cache_bytes_written(), cost.activation_bytes()}) {
-    if (!check(terms, "a number of the cost is missing"))
+    if (!checkAligned(terms, "terms of the cost"))
       return false;
     for (const package::CostTerm *term : *terms)
       if (!check(std::abs(term->factor()) <= kMaxFactor, "a factor of the cost is out of range") ||
@@ -242,7 +242,7 @@ bool CommandChecker::checkMatrices(int32_t weight, int64_t members, int64_t rows
 bool CommandChecker::check(const package::Launch &launch) {
   if (!checkKernel(launch.kernel()) || !checkSize(launch.items(), "items") ||
       !checkRange(launch.grain(), 1, kMaxTotalBytes, "grain") ||
-      !check(launch.arguments(), "arguments are missing"))
+      !checkAligned(launch.arguments(), "arguments"))
     return false;
   for (const Argument *argument : *launch.arguments())
     if (!checkArgument(*argument, "argument"))
@@ -251,7 +251,7 @@ bool CommandChecker::check(const package::Launch &launch) {
 }
 
 bool CommandChecker::check(const package::RopeTable &rope) {
-  if (!check(rope.frequencies(), "frequencies are missing") ||
+  if (!checkAligned(rope.frequencies(), "frequencies") ||
       !checkRange(rope.frequencies()->size(), 1, kMaxExtent, "the number of frequencies") ||
       !check(std::isfinite(rope.factor()), "expected a finite factor"))
     return false;

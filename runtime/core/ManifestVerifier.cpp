@@ -100,7 +100,7 @@ private:
 
   bool checkShape(const package::Weight &weight, int64_t &total) {
     if (!checkEnum(weight.stored(), ElementType::F8E4M3, "stored type") ||
-        !check(weight.shape(), "shape is missing") ||
+        !checkAligned(weight.shape(), "extents of the shape") ||
         !checkRange(weight.shape()->size(), 1, 3, "rank"))
       return false;
     int64_t elements = 1;

@@ -6,6 +6,7 @@
 #include "strata/lib/Support/Status.h"
 
 #include <string>
+#include <type_traits>
 
 namespace strata::rt {
 
@@ -45,6 +46,14 @@ protected:
   bool checkRange(int64_t value, int64_t least, int64_t most, const char *what);
   template <typename Enum> bool checkEnum(Enum value, Enum most, const char *what) {
     return checkRange(int64_t(value), 0, int64_t(most), what);
+  }
+  /// A vector that is there. FlatBuffers' own verifier looks at the alignment of its length alone.
+  template <typename T> bool checkAligned(const flatbuffers::Vector<T> *vector, const char *thing) {
+    constexpr size_t kAlignment = alignof(std::remove_const_t<std::remove_pointer_t<T>>);
+    return check(vector, (std::string(thing) + " are missing").c_str()) &&
+           check(vector->size() == 0 ||
+                     reinterpret_cast<uintptr_t>(vector->Data()) % kAlignment == 0,
+                 thing, "expected aligned entries");
   }
   /// Names the entry that following messages are about.
   void enter(std::string entry) { entry_ = std::move(entry); }

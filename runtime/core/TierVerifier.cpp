@@ -129,6 +129,8 @@ bool TierChecker::checkCaches() {
 }
 
 bool TierChecker::checkWeights() {
+  if (manifest_.weight_slots() && !checkAligned(manifest_.weight_slots(), "weight slots"))
+    return false;
   if (!check(countOf(manifest_.weight_slots()) == 0 || countOf(manifest_.tiers()) >= 2,
              "expected a second tier, since there are weight slots"))
     return false;
