@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "strata/lib/Plan/Candidates.h"
+#include "strata/lib/Plan/Exposure.h"
 
 #include <algorithm>
 #include <numeric>
@@ -276,24 +277,23 @@ static double getTransferSeconds(const Problem &problem, const Machine &machine,
     if (!plan.slotsOfGroup[i])
       continue;
     double rows = getExpectedMisses(problem, problem.groups[i], plan.slotsOfGroup[i]);
-    for (int cache : problem.groups[i].caches) {
-      int engine = plan.decisions[cache].engine;
-      uint64_t rowBytes = problem.buffers[cache].rowBytes;
-      bool isCopy = machine.engines[engine].kind == MachineEngine::Kind::Copy;
-      total += getSeconds(machine, engine, isCopy ? rows : double(rows > 0),
-                          rows * double(rowBytes), rowBytes);
-    }
+    for (int cache : problem.groups[i].caches)
+      total += getRowsSeconds(machine, plan.decisions[cache].engine, rows,
+                              problem.buffers[cache].rowBytes);
   }
   return total;
 }
 
-/// What follows from the decisions. Transfers hide under the step's work as far as it reaches.
+static double getComputeSeconds(const Problem &problem) {
+  return std::accumulate(problem.commandSeconds.begin(), problem.commandSeconds.end(), 0.0);
+}
+
+/// What follows from the decisions, but the shadow prices.
 static void evaluate(const Problem &problem, const Machine &machine, const Chooser &chooser,
                      Plan &plan) {
   assignEngines(problem, machine, plan);
   addBytes(problem, plan);
-  double compute =
-      std::accumulate(problem.commandSeconds.begin(), problem.commandSeconds.end(), 0.0);
+  double compute = getComputeSeconds(problem);
   plan.machine = machine.name;
   plan.context = problem.context;
   plan.batch = problem.batch;
@@ -302,25 +302,38 @@ static void evaluate(const Problem &problem, const Machine &machine, const Choos
   plan.solver = "greedy";
   plan.leastCapacity = chooser.getLeastCapacity();
   plan.transferSeconds = getTransferSeconds(problem, machine, plan);
-  plan.exposedSeconds = std::max(0.0, plan.transferSeconds - compute);
-  plan.stepSeconds = compute + plan.exposedSeconds;
+  plan.stepSeconds = std::max(compute, plan.transferSeconds);
   plan.lowerBound = std::max(compute, chooser.getBound(problem.capacity));
+  plan.exposedSeconds =
+      getExposedSeconds(problem.commandSeconds, findArrivals(problem, machine, plan));
+  plan.scheduledSeconds = compute + plan.exposedSeconds;
+}
 
-  // Shadow prices: the same problem with one more unit of each.
-  auto getStep = [&](const Chooser &other, uint64_t capacity) {
-    return std::max(compute, other.getMovedSeconds() - other.choose(capacity).savedSeconds);
-  };
+/// Seconds of a step as it runs, of the plan that is made for another capacity or machine.
+static double getScheduledSeconds(const Problem &problem, const Machine &machine,
+                                  const Chooser &chooser, uint64_t capacity) {
+  Plan plan;
+  plan.decisions = chooser.decide(chooser.choose(capacity), plan.slotsOfGroup);
+  assignEngines(problem, machine, plan);
+  return getComputeSeconds(problem) +
+         getExposedSeconds(problem.commandSeconds, findArrivals(problem, machine, plan));
+}
+
+/// The same problem with one more unit of each.
+static void addShadowPrices(const Problem &problem, const Machine &machine, const Chooser &chooser,
+                            Plan &plan) {
   if (problem.capacity < plan.leastCapacity)
     return;
-  double now = getStep(chooser, problem.capacity);
-  plan.perGigabyte = std::max(0.0, now - getStep(chooser, problem.capacity + 1000000000));
+  double now = getScheduledSeconds(problem, machine, chooser, problem.capacity);
+  plan.perGigabyte = std::max(
+      0.0, now - getScheduledSeconds(problem, machine, chooser, problem.capacity + 1000000000));
   Machine faster = machine;
   for (MachineLink &link : faster.links)
     link.bandwidth += link.bandwidth > 0 ? 1e10 : 0;
   for (MachineEngine &engine : faster.engines)
     engine.bandwidth += engine.bandwidth > 0 ? 1e10 : 0;
-  plan.perTenGigabytesPerSecond =
-      std::max(0.0, now - getStep(Chooser(problem, faster), problem.capacity));
+  plan.perTenGigabytesPerSecond = std::max(
+      0.0, now - getScheduledSeconds(problem, faster, Chooser(problem, faster), problem.capacity));
 }
 
 Expected<Plan> makePlan(const Problem &problem, const Machine &machine) {
@@ -333,6 +346,7 @@ Expected<Plan> makePlan(const Problem &problem, const Machine &machine) {
   Plan plan;
   plan.decisions = chooser.decide(chooser.choose(problem.capacity), plan.slotsOfGroup);
   evaluate(problem, machine, chooser, plan);
+  addShadowPrices(problem, machine, chooser, plan);
   return plan;
 }
 
@@ -373,6 +387,7 @@ Status checkPlan(const Problem &problem, const Machine &machine, Plan &plan) {
   }
   Chooser chooser(problem, machine);
   evaluate(problem, machine, chooser, plan);
+  addShadowPrices(problem, machine, chooser, plan);
   if (plan.nearBytes > problem.capacity)
     return Status(StatusCode::OutOfMemory, "the plan needs " + describeBytes(plan.nearBytes) +
                                                " of " + machine.tiers.front().name +

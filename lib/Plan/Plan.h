@@ -17,7 +17,7 @@ namespace strata::plan {
 enum class BufferClass { Weights, Latents, IndexKeys, Activations, Workspace };
 
 /// What misses a hot set of some size has: the share of a step's rows that are not there, at slot
-/// counts in ascending order. Convex and falling; between points it is linear.
+/// counts in ascending order. Falling; between points it is linear.
 struct MissCurve {
   std::vector<double> slots; ///< as multiples of k
   std::vector<double> share;
@@ -32,6 +32,7 @@ struct RowGroup {
   std::string name;        ///< "layers 2-5"
   std::vector<int> caches; ///< numbers of buffers, leader first
   int64_t k = 0;
+  int64_t known = -1; ///< command behind which the rows of a step are known; −1: before the first
   MissCurve misses;
 };
 
@@ -85,9 +86,15 @@ struct Plan {
   std::vector<uint64_t> weightSlots; ///< bytes of the slots that reloaded weights share
   uint64_t nearBytes = 0;            ///< of all of it, at its peak
   uint64_t leastCapacity = 0;        ///< the least feasible one
-  double stepSeconds = 0, transferSeconds = 0, exposedSeconds = 0;
-  double lowerBound = 0; ///< no plan is faster (seconds)
-  /// Seconds of a step that one more unit saves.
+  /// Of a step whose transfers hide under work wherever there is any: what plans are chosen by. It
+  /// never rises with the capacity.
+  double stepSeconds = 0;
+  double lowerBound = 0; ///< of stepSeconds, for any plan
+  double transferSeconds = 0;
+  /// Of a step as it runs: transfers start when it is known what is needed and there is a place
+  /// for it (see getExposedSeconds). And the part of it that waits for transfers.
+  double scheduledSeconds = 0, exposedSeconds = 0;
+  /// Seconds of a step as it runs that one more unit saves.
   double perGigabyte = 0, perTenGigabytesPerSecond = 0;
   std::string solver; ///< "greedy" or "clp"
 };

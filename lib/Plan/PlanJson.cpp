@@ -34,9 +34,10 @@ std::string writePlan(const Problem &problem, const Plan &plan) {
   file["tokens"] = plan.tokens;
   file["capacity"] = plan.capacity;
   file["predicted"] = {{"step_seconds", plan.stepSeconds},
-                       {"transfer_seconds", plan.transferSeconds},
-                       {"exposed_seconds", plan.exposedSeconds},
                        {"lower_bound_seconds", plan.lowerBound},
+                       {"transfer_seconds", plan.transferSeconds},
+                       {"scheduled_seconds", plan.scheduledSeconds},
+                       {"exposed_seconds", plan.exposedSeconds},
                        {"near_bytes", plan.nearBytes},
                        {"least_capacity", plan.leastCapacity},
                        {"saved_by_a_gigabyte", plan.perGigabyte},

@@ -28,14 +28,19 @@ double getSeconds(const Machine &machine, int number, double operations, double 
   return seconds + operations * engine.operationSeconds;
 }
 
+double getRowsSeconds(const Machine &machine, int engine, double rows, uint64_t rowBytes) {
+  bool isCopy = machine.engines[engine].kind == MachineEngine::Kind::Copy;
+  return getSeconds(machine, engine, isCopy ? rows : double(rows > 0), rows * double(rowBytes),
+                    rowBytes);
+}
+
 Transfer findTransfer(const Machine &machine, double rows, uint64_t rowBytes) {
   Transfer best;
   for (auto kind : {MachineEngine::Kind::Gather, MachineEngine::Kind::Copy}) {
     int engine = machine.findEngine(kind, 1, 0);
     if (engine < 0)
       continue;
-    double operations = kind == MachineEngine::Kind::Copy ? rows : double(rows > 0);
-    double seconds = getSeconds(machine, engine, operations, rows * double(rowBytes), rowBytes);
+    double seconds = getRowsSeconds(machine, engine, rows, rowBytes);
     if (best.engine < 0 || seconds < best.seconds)
       best = {engine, seconds};
   }

@@ -13,13 +13,15 @@ struct Transfer {
 };
 
 /// The quickest engine for these rows or this range, from the next tier to the near one; −1 where
-/// there is none. A copy engine takes an operation for each row, a gather engine one for all.
-/// `rows` is an average.
+/// there is none. `rows` is an average.
 Transfer findTransfer(const Machine &machine, double rows, uint64_t rowBytes);
 Transfer findCopy(const Machine &machine, uint64_t bytes);
 /// Seconds of one engine.
 double getSeconds(const Machine &machine, int engine, double operations, double bytes,
                   uint64_t rowBytes);
+
+/// The same for rows: a copy engine takes an operation for each, a gather engine one for all.
+double getRowsSeconds(const Machine &machine, int engine, double rows, uint64_t rowBytes);
 
 /// A group of a problem with its sizes added up.
 struct GroupSizes {

@@ -120,6 +120,10 @@ plan::Problem strata::makeProblem(const StepModel &model, const Machine &machine
     rows.k = group.k;
     for (unsigned cache : group.caches)
       rows.caches.push_back(int(index.ofCache(cache)));
+    // Imported rows are known before the step begins.
+    if (Operation *definition = group.rows.getDefiningOp())
+      rows.known =
+          numbers.lookup(model.getStep().getBody().front().findAncestorOpInBlock(*definition));
     int64_t layer = getLayer(model.caches[group.caches.front()].readers.front());
     rows.misses = plan::defaultMissCurve(std::max<int64_t>(layer, 0));
     problem.groups.push_back(rows);

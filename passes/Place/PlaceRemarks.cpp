@@ -84,10 +84,10 @@ void strata::remarkPlan(const StepModel &model, const Machine &machine, const Pl
   remark::analysis(model.getStep().getLoc(), placeRemark("Plan"))
       << llvm::formatv(
              "a step of {0} sequences with {1} positions each is predicted to take {2:F3} "
-             "ms on {3}, of which {4:F3} ms wait for transfers; no plan takes less than "
-             "{5:F3} ms ({6})",
-             plan.batch, plan.context, 1e3 * plan.stepSeconds, machine.name,
-             1e3 * plan.exposedSeconds, 1e3 * plan.lowerBound, plan.solver)
+             "ms on {3}, of which {4:F3} ms wait for transfers; if all of them hid under work it "
+             "would be {5:F3} ms, and no plan takes less than {6:F3} ms then ({7})",
+             plan.batch, plan.context, 1e3 * plan.scheduledSeconds, machine.name,
+             1e3 * plan.exposedSeconds, 1e3 * plan.stepSeconds, 1e3 * plan.lowerBound, plan.solver)
              .str()
       << remark::metric("Capacity", int64_t(capacity))
       << remark::metric("NearBytes", int64_t(plan.nearBytes))
