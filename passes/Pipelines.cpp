@@ -118,6 +118,7 @@ static void buildPlace(OpPassManager &manager, const PipelineOptions &options) {
     place.context = placement.context;
     place.batch = placement.batch;
     place.tokens = placement.tokens;
+    place.trace = placement.trace;
     place.readPlan = placement.readPlan;
     place.writePlan = placement.writePlan;
     place.splitAttention = options.splitAttention;

@@ -44,6 +44,7 @@ struct PlacementOptions {
   int64_t context = 0;    ///< positions of a sequence; 0: the model's
   int64_t batch = 1;      ///< sequences
   int64_t tokens = 0;     ///< the most tokens of a step; 0: 256, or `batch` if that is more
+  std::string trace;      ///< rows of a run, which tell how often hot sets miss; empty: as published
   std::string readPlan;   ///< a plan.json to follow instead of planning
   std::string writePlan;  ///< where the plan goes as plan.json
 };

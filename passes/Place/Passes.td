@@ -33,6 +33,7 @@ def Place : Pass<"strata-place", "::mlir::ModuleOp"> {
     Option<"context", "context", "int64_t", "0", "Positions of a sequence; 0: the model's">,
     Option<"batch", "batch", "int64_t", "1", "Sequences">,
     Option<"tokens", "tokens", "int64_t", "0", "The most tokens of a step; 0: 256, or the batch if that is more">,
+    Option<"trace", "trace", "std::string", "\"\"", "Rows that strata-run --rows wrote: hot sets miss as often as they would have there">,
     Option<"readPlan", "read-plan", "std::string", "\"\"", "A plan.json to follow">,
     Option<"writePlan", "write-plan", "std::string", "\"\"", "Where the plan is written">,
     Option<"splitAttention", "split-attention", "bool", "false", "Attend to hits and misses apart, which changes rounding">,

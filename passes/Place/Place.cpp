@@ -1,5 +1,6 @@
 //===- Place.cpp - Where buffers lie and how they come --------------------===//
 #include "strata/dialects/Strata/ModelAttributes.h"
+#include "strata/lib/Plan/StackDistances.h"
 #include "strata/lib/Support/File.h"
 #include "strata/passes/Place/MachineAttributes.h"
 #include "strata/passes/Place/Passes.h"
@@ -52,6 +53,7 @@ struct Place : strata::impl::PlaceBase<Place> {
 private:
   LogicalResult place();
   FailureOr<PlaceSizes> getSizes();
+  LogicalResult readTrace(func::FuncOp step, PlaceSizes &sizes);
   FailureOr<PlannedStep> makePlan(const StepModel &model, const Machine &machine,
                                   const PlaceSizes &sizes, uint64_t capacity);
   /// The bytes of what stays near, where the verifier of tiers adds them up.
@@ -76,6 +78,20 @@ FailureOr<PlaceSizes> Place::getSizes() {
            << "expected a context of at most the model's " << positions.getInt()
            << " positions but got " << sizes.context;
   return sizes;
+}
+
+LogicalResult Place::readTrace(func::FuncOp step, PlaceSizes &sizes) {
+  if (trace.empty())
+    return success();
+  Expected<std::vector<plan::MissCurve>> curves = plan::readMissCurves(trace);
+  if (!curves.ok())
+    return step.emitError() << curves.status().message();
+  size_t indexers = getIndexerRows(step).size();
+  if (curves->size() != indexers)
+    return step.emitError() << trace << ": expected the rows of " << indexers
+                            << " indexers but got those of " << curves->size();
+  sizes.misses = std::move(*curves);
+  return success();
 }
 
 FailureOr<PlannedStep> Place::makePlan(const StepModel &model, const Machine &machine,
@@ -118,7 +134,7 @@ LogicalResult Place::place() {
   if (failed(checkMachine(module, *machine)))
     return failure();
   FailureOr<PlaceSizes> sizes = getSizes();
-  if (failed(sizes))
+  if (failed(sizes) || failed(readTrace(step, *sizes)))
     return failure();
   uint64_t capacity = nearBytes ? uint64_t(nearBytes) : machine->tiers.front().capacity;
 

@@ -12,6 +12,16 @@ using namespace strata;
 /// Blocks that a stream has at least.
 static constexpr int64_t kBlocks = 8;
 
+SmallVector<Value> strata::getIndexerRows(func::FuncOp step) {
+  SmallVector<Value> rows;
+  for (BlockArgument argument : step.getArguments())
+    if (isa<RankedTensorType>(argument.getType()))
+      rows.push_back(argument);
+  for (auto select : step.getOps<SelectOp>())
+    rows.push_back(select.getRows());
+  return rows;
+}
+
 uint64_t strata::getRecordBytes(const StepCache &cache, int64_t records) {
   uint64_t pages = llvm::divideCeil(records, cache.type.getPageSize());
   return pages * uint64_t(cache.type.getPageSize() * cache.type.getRecordBytes());
@@ -114,6 +124,7 @@ plan::Problem strata::makeProblem(const StepModel &model, const Machine &machine
   activations.lastUse = last;
   problem.buffers.push_back(activations);
 
+  SmallVector<Value> indexers = getIndexerRows(model.getStep());
   for (const StepGroup &group : model.groups) {
     plan::RowGroup rows;
     rows.name = group.name;
@@ -125,7 +136,10 @@ plan::Problem strata::makeProblem(const StepModel &model, const Machine &machine
       rows.known =
           numbers.lookup(model.getStep().getBody().front().findAncestorOpInBlock(*definition));
     int64_t layer = getLayer(model.caches[group.caches.front()].readers.front());
-    rows.misses = plan::defaultMissCurve(std::max<int64_t>(layer, 0));
+    size_t indexer = size_t(llvm::find(indexers, group.rows) - indexers.begin());
+    rows.misses = indexer < sizes.misses.size()
+                      ? sizes.misses[indexer]
+                      : plan::defaultMissCurve(std::max<int64_t>(layer, 0));
     problem.groups.push_back(rows);
   }
   return problem;

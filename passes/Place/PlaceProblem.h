@@ -12,6 +12,8 @@ struct PlaceSizes {
   int64_t context = 1; ///< positions of a sequence
   int64_t batch = 1;   ///< sequences, and the tokens of the steps whose time is predicted
   int64_t tokens = 1;  ///< the most tokens of a step: decides about memory
+  /// How often hot sets miss, for the rows of each indexer; empty: as published for its layer.
+  std::vector<plan::MissCurve> misses = {};
 };
 
 /// What may leave the near tier. Small caches can take more near memory when they move than when
@@ -26,6 +28,9 @@ struct ProblemIndex {
   unsigned ofCache(unsigned number) const { return weights + number; }
   unsigned ofActivations() const { return weights + caches; }
 };
+
+/// Indexers of the step, or rows that it imports, in the order in which the runtime numbers them.
+llvm::SmallVector<mlir::Value> getIndexerRows(mlir::func::FuncOp step);
 
 /// Bytes of a cache's pages for all sequences.
 uint64_t getPoolBytes(const StepCache &cache, const PlaceSizes &sizes);

@@ -20,7 +20,9 @@ static void remarkGroups(const StepModel &model, const Machine &machine,
     if (!slots)
       continue;
     const StepCache &leader = model.caches[group.caches.front()];
-    double share = planned.problem.groups[number].misses.at(double(slots) / double(group.k));
+    // Each sequence has its part of the slots.
+    double slotsPerK = double(slots) / double(group.k * planned.problem.batch);
+    double share = planned.problem.groups[number].misses.at(slotsPerK);
     double missBytes =
         share * double(planned.problem.tokens * group.k) * double(leader.type.getRecordBytes());
     remark::passed(leader.readers.front()->getLoc(), placeRemark("HotSet"))

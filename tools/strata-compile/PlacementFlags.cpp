@@ -21,6 +21,9 @@ PlacementFlags::PlacementFlags(cl::OptionCategory &category)
       tokens("tokens", cl::cat(category), cl::value_desc("n"),
              cl::desc("with --machine: the most tokens of a step (default: 256, or --batch if that "
                       "is more)")),
+      trace("trace", cl::cat(category), cl::value_desc("rows.npy"),
+            cl::desc("with --machine: plan for hot sets that miss as often as they would have for "
+                     "these rows, which strata-run --rows wrote (default: as published)")),
       readPlan("plan", cl::cat(category), cl::value_desc("file"),
                cl::desc("with --machine: follow this plan, written by --write-plan, instead of "
                         "making one")),
@@ -53,7 +56,7 @@ mlir::FailureOr<PlacementOptions> PlacementFlags::get(const ReportFlags &report,
   PlacementOptions options;
   if (!hasMachine()) {
     for (const cl::Option *option : std::initializer_list<const cl::Option *>{
-             &nearBytes, &tokens, &readPlan, &writePlan, &machine})
+             &nearBytes, &tokens, &trace, &readPlan, &writePlan, &machine})
       if (option->getNumOccurrences()) {
         if (option == &machine)
           WithColor::error() << "--machine: expected a name or a file\n";
@@ -99,6 +102,7 @@ mlir::FailureOr<PlacementOptions> PlacementFlags::get(const ReportFlags &report,
                        << "' for both\n";
     return mlir::failure();
   }
+  options.trace = trace;
   options.readPlan = readPlan;
   options.writePlan = writePlan;
   return options;

@@ -22,7 +22,7 @@ public:
 private:
   llvm::cl::opt<std::string> machine, nearBytes;
   llvm::cl::opt<int64_t> tokens;
-  llvm::cl::opt<std::string> readPlan, writePlan;
+  llvm::cl::opt<std::string> trace, readPlan, writePlan;
 };
 
 } // namespace strata
