@@ -79,17 +79,13 @@ static StepCache describeCache(func::FuncOp step, unsigned number) {
   return cache;
 }
 
-/// Whether a command gets the weight as the checkpoint stores it: an operand of a product. All
-/// others are arguments of generated kernels.
-static bool isReadAsStored(OpOperand &use) {
+/// Whether an operand is a weight of a product, which reads all of it. All others are arguments of
+/// generated kernels: small, or a table of which a step reads some rows.
+static bool isOfProduct(OpOperand &use) {
   Operation *op = use.getOwner();
   unsigned operand = use.getOperandNumber();
   if (isa<LinearOp, HeadLinearOp, LogitsOp, RouteOp>(op))
     return operand == 1;
-  if (auto embedding = dyn_cast<EmbeddingOp>(op)) {
-    auto table = embedding.getTable().getDefiningOp<WeightOp>();
-    return operand == 1 && table.getStored().isBF16() && !table.getName().contains('{');
-  }
   if (isa<GatedLinearOp>(op))
     return operand >= 1;
   return isa<ExpertOutputsOp>(op) && operand >= 2;
@@ -111,26 +107,31 @@ static void addWeights(func::FuncOp step, std::vector<StepWeight> &weights) {
   std::set<std::string> names;
   for (WeightOp op : ops) {
     // An op may be read in both ways; then the runtime binds it twice.
-    StepWeight stored{op}, widened{op};
+    StepWeight stored{op}, other{op};
     stored.isStored = true;
     for (OpOperand &use : op.getValue().getUses()) {
-      StepWeight &weight = isReadAsStored(use) ? stored : widened;
+      StepWeight &weight = isOfProduct(use) ? stored : other;
       weight.uses.push_back(&use);
       Operation *command = block.findAncestorOpInBlock(*use.getOwner());
       if (!llvm::is_contained(weight.commands, command))
         weight.commands.push_back(command);
     }
-    for (StepWeight *weight : {&stored, &widened}) {
+    for (StepWeight *weight : {&stored, &other}) {
       if (weight->uses.empty())
         continue;
       llvm::sort(weight->commands,
                  [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-      std::string name = getWeightName(op) + (weight->isStored ? "" : " (f32)");
+      // Look-ups read a table of bf16 as it is.
+      bool isTable = op.getStored().isBF16() && llvm::all_of(weight->uses, [](OpOperand *use) {
+                       return isa<EmbeddingOp>(use->getOwner());
+                     });
+      bool isWidened = !weight->isStored && !isTable;
+      std::string name = getWeightName(op) + (isWidened ? " (f32)" : "");
       weight->name = name;
       for (int copy = 2; !names.insert(weight->name).second; ++copy)
         weight->name = name + " #" + std::to_string(copy);
-      double bytes = weight->isStored ? op.getStoredBytes()
-                                      : 4.0 * double(op.getValue().getType().getNumElements());
+      double bytes =
+          isWidened ? 4.0 * double(op.getValue().getType().getNumElements()) : op.getStoredBytes();
       weight->bytes = uint64_t(bytes);
       weights.push_back(std::move(*weight));
     }

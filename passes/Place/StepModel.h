@@ -35,7 +35,7 @@ struct StepCache {
 struct StepWeight {
   WeightOp op;
   std::string name = {}; ///< of all weights of a step different
-  bool isStored = false; ///< products read it as stored; widened ones are small and stay near
+  bool isStored = false; ///< products read it, so it can come when they do; others stay near
   uint64_t bytes = 0;
   /// Ops of the step's block that read it, in order; operands of these or of ops within them.
   llvm::SmallVector<mlir::Operation *> commands = {};
