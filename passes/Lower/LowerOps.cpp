@@ -13,7 +13,7 @@ LogicalResult StepLowering::launchRows(Operation *op, SymbolRefAttr kernel,
 
 LogicalResult StepLowering::lowerOp(EmbeddingOp op) {
   Value output = commands.makeOutput(op.getResult());
-  auto weight = op.getTable().getDefiningOp<WeightOp>();
+  auto weight = get(op.getTable()).getDefiningOp<WeightOp>();
   if (!weight)
     return op.emitOpError() << "can't be lowered: expected the table to be a strata.weight";
   // What kernels can't read as stored is bound as f32.
