@@ -46,6 +46,14 @@ protected:
                               row.size() * sizeof(float)),
                   0);
       }
+    // So does a copy without gaps.
+    BoundWeight moved = weight;
+    std::vector<std::byte> copy(moved.storedBytes());
+    std::vector<float> allOfCopy(all.size());
+    moved.copyStored(copy.data());
+    moved.readFrom(copy.data());
+    moved.readAll(allOfCopy.data());
+    EXPECT_EQ(std::memcmp(all.data(), allOfCopy.data(), all.size() * sizeof(float)), 0);
     return all;
   }
   /// The error without the path at its beginning.

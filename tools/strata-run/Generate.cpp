@@ -67,6 +67,7 @@ static Expected<rt::ExecutorOptions> planLimits(const Options &options,
   limits.memoryLimit = options.memoryLimit;
   limits.threads = options.threads;
   limits.poison = options.poison;
+  limits.transferDelay = options.lateTransfers * 1000;
   limits.trace = trace;
   if (Status status = planExecutor(model, options.session, lengths, limits); !status.ok())
     return status;

@@ -49,6 +49,7 @@ Files; of several prompts each has its own: F-0.npy, F-1.npy, ...
 
   --print                show the package's manifest and commands
   --poison               debugging aid: fill memory with NaN first, so that reads of what was never written show
+  --late-transfers N     debugging aid: transfers between tiers begin up to N microseconds late, at random
   --version, --help
 )";
 
@@ -143,6 +144,7 @@ public:
     addNumber("--chunk", rt::kMaxStepTokens, options_.session.chunk);
     addNumber("--max-context", kMost, options_.session.maxContext);
     addNumber("--threads", 1024, threads_);
+    addNumber("--late-transfers", 1000000, options_.lateTransfers);
     addNumber("--window", rt::kMaxStepTokens, options_.window);
     values_["--memory-limit"] = [this](const std::string &name, const std::string &text) {
       return parseMemory(name, text, options_.memoryLimit);

@@ -32,6 +32,7 @@ struct Options {
   uint64_t memoryLimit = 0; ///< bytes; 0: what the machine has
   int threads = 0;
   bool poison = false;
+  int64_t lateTransfers = 0; ///< microseconds by which transfers are late at most
   /// Files; empty: none.
   std::string logits, rows, experts, importRows, importExperts, trace, counters, saveSequence,
       loadSequence;

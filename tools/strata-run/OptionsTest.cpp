@@ -42,8 +42,10 @@ TEST(Options, AllOfThem) {
                                             "100",
                                             "--memory-limit=2G",
                                             "--threads=3",
+                                            "--late-transfers=9",
                                             "--poison"});
   ASSERT_TRUE(options.ok()) << options.status().message();
+  EXPECT_EQ(options->lateTransfers, 9);
   EXPECT_EQ(options->input, "m.strata");
   EXPECT_EQ(options->weights, "d");
   ASSERT_EQ(options->prompts.size(), 2u);

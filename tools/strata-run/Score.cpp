@@ -86,6 +86,7 @@ Status score(const Options &options) {
   limits.memoryLimit = options.memoryLimit;
   limits.threads = options.threads;
   limits.poison = options.poison;
+  limits.transferDelay = options.lateTransfers * 1000;
   rt::planScore(description, scoring, rt::windowCount(int64_t(text->size()), scoring.window),
                 limits);
 
