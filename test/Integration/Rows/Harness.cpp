@@ -100,8 +100,10 @@ static Status editCheckpoint(const TestFolder &folder, const Edit &edit) {
 // Models
 //===----------------------------------------------------------------------===//
 
-std::string compile(mlir::ModuleOp module, NumberFormat compute, int64_t pageSize) {
+std::string compile(mlir::ModuleOp module, NumberFormat compute, int64_t pageSize,
+                    const PlacementOptions &placement) {
   PipelineOptions options;
+  options.placement = placement;
   options.compute = options.cache = compute;
   options.pageSize = pageSize;
   mlir::PassManager manager(module.getContext(), mlir::ModuleOp::getOperationName());
@@ -139,7 +141,7 @@ Status Model::build(const json &config, const ModelOptions &options) {
     options.change(*module_);
 
   mlir::OwningOpRef<mlir::ModuleOp> lowered(module_->clone());
-  std::string bytes = compile(*lowered, options.compute, options.pageSize);
+  std::string bytes = compile(*lowered, options.compute, options.pageSize, options.placement);
   if (bytes.empty())
     return Status(StatusCode::Unsupported, "the module can't be compiled");
   bytes_.resize(bytes.size() / 16 + 1);

@@ -58,6 +58,8 @@ struct ModelOptions {
   std::function<void(mlir::ModuleOp)> change = nullptr;
   NumberFormat compute = NumberFormat::F32;
   int64_t pageSize = 4;
+  /// Where memory is; a machine of the name "" has one.
+  PlacementOptions placement = {};
 };
 
 enum class Device { Cpu, Reference };
@@ -95,7 +97,8 @@ private:
 
 /// Compiles a module of the phase `input` and gives the bytes of the package. The module is
 /// lowered.
-std::string compile(mlir::ModuleOp module, NumberFormat compute, int64_t pageSize);
+std::string compile(mlir::ModuleOp module, NumberFormat compute, int64_t pageSize,
+                    const PlacementOptions &placement = {});
 
 struct RunOptions {
   Device device = Device::Cpu;
