@@ -65,7 +65,6 @@ Expected<Arena::Layout> Arena::layOut(const package::Manifest &manifest, int64_t
 
 std::vector<std::byte *> Arena::slots(const Layout &layout, bool poison) {
   assert(layout.size <= bytes_ && "a step larger than planned");
-  (void)bytes_;
   if (poison && layout.size != 0)
     std::memset(data_, 0xff, layout.size);
   std::vector<std::byte *> bases;

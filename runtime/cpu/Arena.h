@@ -57,7 +57,7 @@ public:
 
 private:
   std::byte *data_ = nullptr;
-  uint64_t bytes_ = 0;
+  [[maybe_unused]] uint64_t bytes_ = 0; ///< for assertions
 };
 
 } // namespace strata::rt
