@@ -88,9 +88,22 @@ Value TierLowering::makeArray(int64_t k) {
 // Hot sets
 //===----------------------------------------------------------------------===//
 
+/// All records that are looked up in a slot table have one number for each token.
+LogicalResult TierLowering::setWidth(Operation *op, int64_t table, Value records) {
+  int64_t k = cast<RankedTensorType>(records.getType()).getDimSize(1);
+  int64_t &width = slotTables[size_t(2 * table + 1)];
+  if (width != 0 && width != k)
+    return op->emitOpError() << "expected " << width
+                             << " records of a token, as at the table's other resolutions, but got "
+                             << k;
+  width = k;
+  return success();
+}
+
 LogicalResult TierLowering::lowerOp(tier::ResolveOp op) {
   int64_t table = tables.lookup(op.getTable()), k = int64_t(op.getK());
-  slotTables[size_t(2 * table + 1)] = std::max(slotTables[size_t(2 * table + 1)], k);
+  if (failed(setWidth(op, table, op.getRecords())))
+    return failure();
   Plan plan{table, makeArray(k), makeArray(k), makeArray(k)};
   command<LaunchResolveOp>(findWriter(op.getRecords()), commands.lookup(op.getRecords()),
                            plan.slots, plan.hits, plan.misses, table, IntegerAttr());
@@ -101,6 +114,8 @@ LogicalResult TierLowering::lowerOp(tier::ResolveOp op) {
 
 LogicalResult TierLowering::lowerOp(tier::SpeculateOp op) {
   int64_t table = tables.lookup(op.getTable());
+  if (failed(setWidth(op, table, op.getRecords())))
+    return failure();
   Builder builder(op.getContext());
   command<LaunchResolveOp>(findWriter(op.getRecords()), commands.lookup(op.getRecords()), Value(),
                            Value(), Value(), table,

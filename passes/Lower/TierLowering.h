@@ -66,6 +66,7 @@ private:
   mlir::FailureOr<int64_t> getEngine(mlir::Operation *op, llvm::StringRef name) const;
   /// A command of a layer, which ops of tier don't say.
   template <typename Op, typename... Args> void command(mlir::Attribute layer, Args &&...args);
+  llvm::LogicalResult setWidth(mlir::Operation *op, int64_t table, mlir::Value records);
   Transfer &addTransfer(mlir::Value pending);
   mlir::Value getNearRows(NearKind kind, int64_t index, mlir::Type cache);
   mlir::Value makeArray(int64_t k);
