@@ -128,7 +128,9 @@ MemoryUse computeMemory(const package::Manifest &manifest, const MemoryLimits &l
       add(0, MemoryClass::Weights, sizes.weightSlot(i));
   for (const package::Cache *cache : *manifest.caches()) {
     bool isWhole = cache->residence() == Residence::Whole;
-    add(isWhole ? 0 : 1, classOf(*cache), sizes.pages(*cache, limits.pages));
+    // Devices that have the same latents share their home.
+    uint64_t pool = sizes.pages(*cache, limits.pages);
+    add(isWhole ? 0 : 1, classOf(*cache), isWhole ? pool : pool / uint64_t(partition.tensor));
     if (cache->residence() == Residence::Rows || cache->residence() == Residence::Streamed)
       add(0, MemoryClass::Workspace, sizes.records(*cache, limits.tokens));
   }

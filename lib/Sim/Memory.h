@@ -29,7 +29,8 @@ struct MemoryLimits {
 
 /// What one device allocates, by tier and class. Every piece is rounded up to 64 bytes, as the
 /// executor does. With a partition weights are divided by their degree, and weights, caches and
-/// what belongs to them by the number of stages; activations are whole on each device.
+/// what belongs to them by the number of stages; activations are whole on each device. Homes are
+/// divided by the tensor degree as well: devices that need the same records read the same home.
 struct MemoryUse {
   std::vector<std::array<uint64_t, kMemoryClasses>> tiers;
   uint64_t total(size_t tier) const;

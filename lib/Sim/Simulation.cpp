@@ -12,9 +12,11 @@ namespace strata::sim {
 using rt::StallCause;
 
 uint64_t Simulation::capacity(size_t tier) const {
-  // The package's budget is what it was placed for; without one the machine's.
+  // The package's budget is what it was placed for; without one the machine's. Of several devices
+  // a package has them all together.
   const auto *tiers = manifest().tiers();
-  if (tiers && tier < tiers->size() && tiers->Get(uint32_t(tier))->capacity() > 0)
+  if (machine.devices == 1 && tiers && tier < tiers->size() &&
+      tiers->Get(uint32_t(tier))->capacity() > 0)
     return tiers->Get(uint32_t(tier))->capacity();
   return tier < machine.tiers.size() ? machine.tiers[tier].capacity : 0;
 }

@@ -75,8 +75,9 @@ private:
 
   void addCommand(const package::CommandEntry &entry);
   void addCompute(double seconds, bool isCollective = false);
-  /// Starts a transfer in `pieces` ranges of rows or pages.
-  int start(int engine, StallCause cause, int64_t bytes, int64_t pieces, bool toNear, int layer,
+  /// Starts a transfer. Of scattered rows `rows` says how many there are, and `rowBytes` how long
+  /// each is.
+  int start(int engine, StallCause cause, int64_t bytes, bool toNear, int layer, int64_t rows = 0,
             int64_t rowBytes = 0);
   void wait(int transfer);
   void gather(const package::Gather &gather);
@@ -113,8 +114,8 @@ void Builder::addCompute(double seconds, bool isCollective) {
   program_.operations.push_back(operation);
 }
 
-int Builder::start(int engine, StallCause cause, int64_t bytes, int64_t pieces, bool toNear,
-                   int layer, int64_t rowBytes) {
+int Builder::start(int engine, StallCause cause, int64_t bytes, bool toNear, int layer,
+                   int64_t rows, int64_t rowBytes) {
   const MachineEngine &mover = machine_.engines[size_t(engines_[size_t(engine)])];
   Transfer transfer;
   transfer.engine = engine;
@@ -123,9 +124,10 @@ int Builder::start(int engine, StallCause cause, int64_t bytes, int64_t pieces, 
   transfer.cause = cause;
   transfer.command = command_;
   transfer.layer = layer;
-  bool byPiece = mover.kind == MachineEngine::Kind::Copy;
-  transfer.setupNanoseconds = toNanoseconds(mover.operationSeconds * options_.transferScale *
-                                            double(byPiece ? std::max<int64_t>(pieces, 1) : 1));
+  // A copy engine takes an operation for each row; ranges and pages go in one.
+  bool byRow = mover.kind == MachineEngine::Kind::Copy && rows > 0;
+  transfer.setupNanoseconds =
+      toNanoseconds(mover.operationSeconds * options_.transferScale * double(byRow ? rows : 1));
   transfer.stretch = options_.transferScale;
   if (rowBytes > 0 && mover.alignment > 1 && rowBytes % mover.alignment != 0)
     transfer.stretch *= mover.unalignedFactor;
@@ -169,8 +171,8 @@ void Builder::gather(const package::Gather &gather) {
   if (records <= 0)
     return;
   int64_t bytes = bytesOf(hotSet.table->cache());
-  started_[gather.transfer()].push_back(start(gather.engine(), cause, records * bytes, records,
-                                              /*toNear=*/true, hotSet.layer, bytes));
+  started_[gather.transfer()].push_back(start(gather.engine(), cause, records * bytes,
+                                              /*toNear=*/true, hotSet.layer, records, bytes));
 }
 
 /// Before the leader of the next group gathers, a share of what it would miss is brought: after all
@@ -193,8 +195,8 @@ void Builder::speculateFor(uint32_t next) {
       int64_t bytes = bytesOf(hotSet.table->cache());
       if (table.ahead > 0)
         started_[gather->transfer()].push_back(start(gather->engine(), StallCause::FollowerRows,
-                                                     table.ahead * bytes, table.ahead,
-                                                     /*toNear=*/true, hotSet.layer, bytes));
+                                                     table.ahead * bytes, /*toNear=*/true,
+                                                     hotSet.layer, table.ahead, bytes));
       return;
     }
   }
@@ -223,8 +225,8 @@ void Builder::attend(const package::CommandEntry &entry, int number) {
   bool isFirst = true;
   for (const Resolution::Block &block : table.resolution->blocks) {
     if (!isFirst && block.misses > 0)
-      wait(start(hotSet.engine, StallCause::FurtherRows, block.misses * bytes, block.misses,
-                 /*toNear=*/true, hotSet.layer, bytes));
+      wait(start(hotSet.engine, StallCause::FurtherRows, block.misses * bytes, /*toNear=*/true,
+                 hotSet.layer, block.misses, bytes));
     isFirst = false;
     addCompute(seconds * double(block.tokens) / double(tokens));
   }
@@ -235,7 +237,7 @@ void Builder::attend(const package::CommandEntry &entry, int number) {
 //===----------------------------------------------------------------------===//
 
 void Builder::reload(const package::Reload &reload) {
-  int64_t bytes = 0, pieces = 1;
+  int64_t bytes = 0;
   StallCause cause = StallCause::Weights;
   if (reload.weight() >= 0) {
     const package::Weight &weight = *manifest_.weights()->Get(uint32_t(reload.weight()));
@@ -245,12 +247,11 @@ void Builder::reload(const package::Reload &reload) {
     bytes = std::llround(stored / weightDegree(weight, machine_.partition));
   } else {
     const package::Cache &cache = *manifest_.caches()->Get(uint32_t(reload.cache()));
-    pieces = facts_.earlierPages(cache.page_size());
-    bytes = pieces * cache.page_size() * bytesOf(reload.cache());
+    bytes = facts_.earlierPages(cache.page_size()) * cache.page_size() * bytesOf(reload.cache());
     cause = StallCause::Pages;
   }
   started_[reload.transfer()].push_back(
-      start(reload.engine(), cause, bytes, pieces, /*toNear=*/true, layerOf(command_)));
+      start(reload.engine(), cause, bytes, /*toNear=*/true, layerOf(command_)));
 }
 
 /// The keys of a streamed cache come in blocks of pages, each sequence's for itself; one is scored
@@ -278,8 +279,8 @@ void Builder::select(const package::CommandEntry &entry, const package::Select &
   std::vector<int> started;
   auto startBlock = [&](size_t b) {
     started.push_back(start(select.engine(), StallCause::IndexKeys,
-                            blocks[b] * pageSize * bytesOf(select.cache()), blocks[b],
-                            /*toNear=*/true, layerOf(command_)));
+                            blocks[b] * pageSize * bytesOf(select.cache()), /*toNear=*/true,
+                            layerOf(command_)));
   };
   for (size_t b = 0; b < std::min<size_t>(blocks.size(), 2); ++b)
     startBlock(b);
@@ -308,9 +309,9 @@ void Builder::addCommand(const package::CommandEntry &entry) {
     return;
   case Command::WriteBack: {
     const package::WriteBack &back = *entry.command_as_WriteBack();
-    started_[back.transfer()].push_back(
-        start(back.engine(), StallCause::WriteBack, facts_.tokens() * bytesOf(back.cache()),
-              facts_.tokens(), /*toNear=*/false, layerOf(command_)));
+    started_[back.transfer()].push_back(start(back.engine(), StallCause::WriteBack,
+                                              facts_.tokens() * bytesOf(back.cache()),
+                                              /*toNear=*/false, layerOf(command_)));
     return;
   }
   case Command::Reload:
