@@ -58,6 +58,10 @@ std::string strata::getCommandLabel(Operation *command) {
                            return op.getUp() ? getProductKind({op.getWeight(), op.getUp()})
                                              : getProductKind(op.getWeight());
                          })
+                         .Case([](LaunchReloadOp op) {
+                           return "reload " + (op.getWeight() ? getWeightKind(op.getWeight()).str()
+                                                              : std::string("pages"));
+                         })
                          .Default([](Operation *op) {
                            StringRef name = op->getName().stripDialect();
                            name.consume_front("launch_");
