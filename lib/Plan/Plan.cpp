@@ -18,6 +18,11 @@ namespace strata::plan {
 /// Every buffer of the near tier begins at a multiple of this.
 static constexpr uint64_t kAlignment = 64;
 
+/// Plans for smaller capacities that are compared: so many that they have this many buffers.
+static constexpr int64_t kComparedBuffers = 30000, kLeastPlans = 16, kMostPlans = 128;
+/// Steps that differ by no more take the same time.
+static constexpr double kEqual = 1e-12;
+
 static std::string describeBytes(uint64_t bytes) {
   char text[64];
   std::snprintf(text, sizeof text, "%llu bytes (%.2f MiB)", (unsigned long long)bytes,
@@ -41,6 +46,8 @@ public:
   Chooser(const Problem &problem, const Machine &machine);
 
   uint64_t getLeastCapacity() const { return getNearBytes(0, -1); }
+  /// With which nothing moves.
+  uint64_t getMostCapacity() const { return getNearBytes(candidates.order.size(), -1); }
   /// The capacity must be feasible.
   Choice choose(uint64_t capacity) const;
   /// Seconds of transfers that no plan gets below.
@@ -288,12 +295,53 @@ static double getComputeSeconds(const Problem &problem) {
   return std::accumulate(problem.commandSeconds.begin(), problem.commandSeconds.end(), 0.0);
 }
 
-/// What follows from the decisions, but the shadow prices.
+/// Engines and times of a plan.
+static void predict(const Problem &problem, const Machine &machine, Plan &plan) {
+  assignEngines(problem, machine, plan);
+  double compute = getComputeSeconds(problem);
+  plan.transferSeconds = getTransferSeconds(problem, machine, plan);
+  plan.stepSeconds = std::max(compute, plan.transferSeconds);
+  plan.exposedSeconds =
+      getExposedSeconds(problem.commandSeconds, findArrivals(problem, machine, plan));
+  plan.scheduledSeconds = compute + plan.exposedSeconds;
+}
+
+static Plan decide(const Problem &problem, const Machine &machine, const Chooser &chooser,
+                   uint64_t capacity) {
+  Plan plan;
+  plan.decisions = chooser.decide(chooser.choose(capacity), plan.slotsOfGroup);
+  predict(problem, machine, plan);
+  return plan;
+}
+
+/// The best plan for a capacity. Where transfers hide under work anyway, fewer of them are no gain,
+/// but those that remain may come at a worse moment. Then plans for smaller capacities are compared
+/// as well; they are the same for all capacities.
+static Plan decideBest(const Problem &problem, const Machine &machine, const Chooser &chooser,
+                       uint64_t capacity) {
+  Plan best = decide(problem, machine, chooser, capacity);
+  uint64_t least = chooser.getLeastCapacity();
+  double range = double(chooser.getMostCapacity() - least);
+  auto count =
+      std::clamp(int64_t(kComparedBuffers / (problem.buffers.size() + 1)), kLeastPlans, kMostPlans);
+  for (int64_t i = count; i >= 0 && best.exposedSeconds > 0; --i) {
+    uint64_t smaller = least + uint64_t(range * double(i) / double(count));
+    if (smaller >= capacity)
+      continue;
+    Plan plan = decide(problem, machine, chooser, smaller);
+    if (plan.stepSeconds > best.stepSeconds * (1 + kEqual))
+      break; // and so are those for even less
+    if (plan.scheduledSeconds < best.scheduledSeconds)
+      best = std::move(plan);
+  }
+  return best;
+}
+
+/// What follows from the decisions.
 static void evaluate(const Problem &problem, const Machine &machine, const Chooser &chooser,
                      Plan &plan) {
-  assignEngines(problem, machine, plan);
+  predict(problem, machine, plan);
   addBytes(problem, plan);
-  double compute = getComputeSeconds(problem);
   plan.machine = machine.name;
   plan.context = problem.context;
   plan.batch = problem.batch;
@@ -301,39 +349,22 @@ static void evaluate(const Problem &problem, const Machine &machine, const Choos
   plan.capacity = problem.capacity;
   plan.solver = "greedy";
   plan.leastCapacity = chooser.getLeastCapacity();
-  plan.transferSeconds = getTransferSeconds(problem, machine, plan);
-  plan.stepSeconds = std::max(compute, plan.transferSeconds);
-  plan.lowerBound = std::max(compute, chooser.getBound(problem.capacity));
-  plan.exposedSeconds =
-      getExposedSeconds(problem.commandSeconds, findArrivals(problem, machine, plan));
-  plan.scheduledSeconds = compute + plan.exposedSeconds;
-}
-
-/// Seconds of a step as it runs, of the plan that is made for another capacity or machine.
-static double getScheduledSeconds(const Problem &problem, const Machine &machine,
-                                  const Chooser &chooser, uint64_t capacity) {
-  Plan plan;
-  plan.decisions = chooser.decide(chooser.choose(capacity), plan.slotsOfGroup);
-  assignEngines(problem, machine, plan);
-  return getComputeSeconds(problem) +
-         getExposedSeconds(problem.commandSeconds, findArrivals(problem, machine, plan));
-}
-
-/// The same problem with one more unit of each.
-static void addShadowPrices(const Problem &problem, const Machine &machine, const Chooser &chooser,
-                            Plan &plan) {
+  plan.lowerBound = std::max(getComputeSeconds(problem), chooser.getBound(problem.capacity));
   if (problem.capacity < plan.leastCapacity)
     return;
-  double now = getScheduledSeconds(problem, machine, chooser, problem.capacity);
-  plan.perGigabyte = std::max(
-      0.0, now - getScheduledSeconds(problem, machine, chooser, problem.capacity + 1000000000));
+
+  // Shadow prices: the same problem with one more unit of each.
+  double now = decideBest(problem, machine, chooser, problem.capacity).scheduledSeconds;
+  auto getSaved = [&](const Machine &other, const Chooser &its, uint64_t capacity) {
+    return std::max(0.0, now - decideBest(problem, other, its, capacity).scheduledSeconds);
+  };
+  plan.perGigabyte = getSaved(machine, chooser, problem.capacity + 1000000000);
   Machine faster = machine;
   for (MachineLink &link : faster.links)
     link.bandwidth += link.bandwidth > 0 ? 1e10 : 0;
   for (MachineEngine &engine : faster.engines)
     engine.bandwidth += engine.bandwidth > 0 ? 1e10 : 0;
-  plan.perTenGigabytesPerSecond = std::max(
-      0.0, now - getScheduledSeconds(problem, faster, Chooser(problem, faster), problem.capacity));
+  plan.perTenGigabytesPerSecond = getSaved(faster, Chooser(problem, faster), problem.capacity);
 }
 
 Expected<Plan> makePlan(const Problem &problem, const Machine &machine) {
@@ -343,10 +374,8 @@ Expected<Plan> makePlan(const Problem &problem, const Machine &machine) {
                                                describeBytes(chooser.getLeastCapacity()) + " of " +
                                                machine.tiers.front().name + " but there are " +
                                                describeBytes(problem.capacity));
-  Plan plan;
-  plan.decisions = chooser.decide(chooser.choose(problem.capacity), plan.slotsOfGroup);
+  Plan plan = decideBest(problem, machine, chooser, problem.capacity);
   evaluate(problem, machine, chooser, plan);
-  addShadowPrices(problem, machine, chooser, plan);
   return plan;
 }
 
@@ -387,7 +416,6 @@ Status checkPlan(const Problem &problem, const Machine &machine, Plan &plan) {
   }
   Chooser chooser(problem, machine);
   evaluate(problem, machine, chooser, plan);
-  addShadowPrices(problem, machine, chooser, plan);
   if (plan.nearBytes > problem.capacity)
     return Status(StatusCode::OutOfMemory, "the plan needs " + describeBytes(plan.nearBytes) +
                                                " of " + machine.tiers.front().name +
