@@ -14,22 +14,28 @@ packages=(
   llvm-22-tools libgtest-dev libgmock-dev libclang-rt-22-dev python3
   "$@"
 )
+# What the build makes use of where it is: the planner's linear programs.
+optional=(coinor-libclp-dev)
 
 if ! command -v dpkg-query >/dev/null; then
   echo "no dpkg here, so no packages are installed; needed are: ${packages[*]}" >&2
   exit 0
 fi
 
-missing=()
-for package in "${packages[@]}"; do
-  status=$(dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | sort -u || true)
-  [[ $status == installed ]] || missing+=("$package")
-done
-[[ ${#missing[@]} -eq 0 ]] && exit 0
+find_missing() {
+  for package in "$@"; do
+    status=$(dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | sort -u || true)
+    [[ $status == installed ]] || echo "$package"
+  done
+}
+mapfile -t missing < <(find_missing "${packages[@]}")
+mapfile -t missing_optional < <(find_missing "${optional[@]}")
+[[ ${#missing[@]} -eq 0 && ${#missing_optional[@]} -eq 0 ]] && exit 0
 
 as_root=()
 if [[ $(id -u) -ne 0 ]]; then
   if ! command -v sudo >/dev/null; then
+    [[ ${#missing[@]} -eq 0 ]] && exit 0
     echo "packages are missing and there is neither root nor sudo; run as root: apt-get install ${missing[*]}" >&2
     exit 1
   fi
@@ -44,6 +50,22 @@ fail() {
   exit 1
 }
 
+install() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" >"$log" 2>&1
+}
+
+install_optional() {
+  [[ ${#missing_optional[@]} -eq 0 ]] && return
+  echo "Installing optional Debian packages: ${missing_optional[*]}"
+  install "${missing_optional[@]}" || echo "not installed; the build does without: ${missing_optional[*]}" >&2
+}
+
+if [[ ${#missing[@]} -eq 0 ]]; then
+  "${as_root[@]}" apt-get update >"$log" 2>&1 || true
+  install_optional
+  exit 0
+fi
+
 echo "Installing ${#missing[@]} Debian packages: ${missing[*]}"
 "${as_root[@]}" apt-get update >"$log" 2>&1 || fail "apt-get update failed"
 
@@ -53,5 +75,5 @@ if [[ $candidate != *"Candidate: "[0-9]* ]]; then
     "bookworm-security main); add that, or the llvm-toolchain-bookworm-22 source of https://apt.llvm.org" >&2
   exit 1
 fi
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}" \
-  >"$log" 2>&1 || fail "apt-get install failed; wanted were: ${missing[*]}"
+install "${missing[@]}" || fail "apt-get install failed; wanted were: ${missing[*]}"
+install_optional
