@@ -1,6 +1,8 @@
 //===- Decisions.cpp - A plan, as what is written into a step -------------===//
 #include "strata/passes/Place/Decisions.h"
 
+#include "strata/passes/Place/Speculation.h"
+
 #include "llvm/Support/MathExtras.h"
 
 #include <set>
@@ -16,7 +18,7 @@ bool Decisions::movesAnything() const {
 }
 
 Decisions strata::makeDecisions(const StepModel &model, const plan::Problem &problem,
-                                const plan::Plan &plan, unsigned depth) {
+                                const plan::Plan &plan, const Machine &machine, unsigned depth) {
   ProblemIndex index{unsigned(model.weights.size()), unsigned(model.caches.size())};
   Decisions decisions;
   decisions.depth = depth;
@@ -36,6 +38,7 @@ Decisions strata::makeDecisions(const StepModel &model, const plan::Problem &pro
   for (const StepWeight &weight : model.weights)
     bytes.push_back(weight.bytes);
   decisions.weightSlots = assignWeightSlots(model, bytes, decisions.streamed, depth);
+  decideSpeculation(model, problem, machine, decisions);
   return decisions;
 }
 

@@ -11,6 +11,7 @@ namespace strata {
 struct Decisions {
   std::vector<bool> isNear;             ///< of each cache
   std::vector<int64_t> slotsOfGroup;    ///< 0: the group's caches are whole
+  std::vector<int64_t> speculation;     ///< records fetched with the rows of the group before
   llvm::SmallVector<unsigned> streamed; ///< numbers of weights
   WeightSlots weightSlots;
   unsigned depth = 1; ///< of weight slots and staging pools: 2 lets one fill while one is read
@@ -21,7 +22,7 @@ struct Decisions {
 };
 
 Decisions makeDecisions(const StepModel &model, const plan::Problem &problem,
-                        const plan::Plan &plan, unsigned depth);
+                        const plan::Plan &plan, const Machine &machine, unsigned depth);
 
 /// Bytes of the near tier that the decisions take, apart from activations.
 uint64_t getNearBytes(const StepModel &model, const plan::Problem &problem,

@@ -32,6 +32,11 @@ static void remarkGroups(const StepModel &model, const Machine &machine,
                .str()
         << remark::metric("Slots", slots)
         << remark::metric("MissBytesPerCacheAndStep", int64_t(missBytes));
+    if (int64_t limit = planned.decisions.speculation[number])
+      remark::passed(leader.readers.front()->getLoc(), placeRemark("Speculation"))
+          << llvm::formatv("{0}: up to {1} records are fetched with the rows of {2}", group.name,
+                           limit, model.groups[number - 1].name)
+                 .str();
   }
 }
 

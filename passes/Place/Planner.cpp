@@ -70,7 +70,7 @@ FailureOr<uint64_t> Planner::getArenaBytes(const PlannedStep &planned) {
 FailureOr<uint64_t> Planner::decide(PlannedStep &planned, uint64_t capacity) {
   uint64_t bytes = 0;
   for (unsigned depth : {2, 1}) {
-    planned.decisions = makeDecisions(model, planned.problem, planned.plan, depth);
+    planned.decisions = makeDecisions(model, planned.problem, planned.plan, machine, depth);
     FailureOr<uint64_t> arena =
         planned.decisions.movesAnything() ? getArenaBytes(planned) : wholeArena;
     if (failed(arena))

@@ -169,6 +169,9 @@ static void addGroups(ArrayRef<StepCache> caches, std::vector<StepGroup> &groups
       group.name += " #" + std::to_string(copy);
     groups.push_back(std::move(group));
   }
+  llvm::sort(groups, [&](const StepGroup &a, const StepGroup &b) {
+    return caches[a.caches.front()].last->isBeforeInBlock(caches[b.caches.front()].last);
+  });
 }
 
 StepModel::StepModel(func::FuncOp step) : step(step) {

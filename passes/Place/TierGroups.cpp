@@ -79,6 +79,10 @@ void TierWriter::writeGroup(unsigned number) {
   Location location = group.rows.getLoc();
   Type rows = group.rows.getType();
   MLIRContext *context = step.getContext();
+  // What was fetched on speculation must be there before the table changes again.
+  for (unsigned member : group.caches)
+    if (isa<tier::PendingType>(hotSets[member].getType()))
+      hotSets[member] = tier::WaitOp::create(builder, location, hotSets[member]);
   auto table = cast<tier::TableType>(tables[number].getType());
   auto planType = tier::PlanType::get(context, table.getSlots(), table.getPages());
   Value records = RecordsOp::create(builder, location, rows, group.rows, batch,
@@ -112,6 +116,8 @@ void TierWriter::writeGroup(unsigned number) {
     if (isImported)
       lastAtTop = gather;
   }
+  if (number + 1 < model.groups.size() && decisions.speculation[number + 1])
+    writeSpeculation(number + 1, records);
   for (auto [place, member] : llvm::enumerate(group.caches)) {
     AttentionOp attention = cast<AttentionOp>(model.caches[member].readers.front());
     KernelOp kernel = wrapAttention(attention);
@@ -126,6 +132,29 @@ void TierWriter::writeGroup(unsigned number) {
     attendToSlots(attention, view, slots);
     if (isLeader)
       writeMisses(attention, view, misses, known);
+  }
+}
+
+/// Behind the gathers of the group before: these records are needed later.
+void TierWriter::writeSpeculation(unsigned number, Value records) {
+  const StepGroup &group = model.groups[number];
+  MLIRContext *context = step.getContext();
+  Location location = records.getLoc();
+  int64_t limit = decisions.speculation[number];
+  auto table = cast<tier::TableType>(tables[number].getType());
+  auto speculate = tier::SpeculateOp::create(
+      builder, location, table, tier::PlanType::get(context, table.getSlots(), table.getPages()),
+      records, tables[number], limit);
+  tables[number] = speculate.getNextTable();
+  for (unsigned member : group.caches) {
+    const StepCache &cache = model.caches[member];
+    Value &hotSet = hotSets[member];
+    auto gather =
+        tier::GatherOp::create(builder, location, tier::PendingType::get(context, hotSet.getType()),
+                               step.getArgument(cache.argument), hotSet, speculate.getPlan(),
+                               Value(), getEngine(index.ofCache(member)));
+    annotate(gather, double(limit * cache.type.getRecordBytes()));
+    hotSet = gather.getPending();
   }
 }
 

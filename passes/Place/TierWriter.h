@@ -50,6 +50,8 @@ private:
   void waitForHome(unsigned cache, mlir::Location location);
   void waitForHomes();
   void writeGroup(unsigned group);
+  /// Fetches some of `records` for a group that is written later.
+  void writeSpeculation(unsigned group, mlir::Value records);
   mlir::Value writeHits(KernelOp kernel, AttentionOp attention, mlir::Value hotSet,
                         mlir::Value plan, mlir::Value hits);
   void writeMisses(AttentionOp attention, mlir::Value view, mlir::Value misses, mlir::Value known);
