@@ -72,6 +72,23 @@ Expected<RelaxedRetention> relaxRetention(const RetentionProblem &problem);
 RetentionPlan evaluateRetention(const RetentionProblem &problem,
                                 const std::vector<Retention> &choices);
 
+/// A stay of a tensor in near memory: one if it is kept, otherwise one at either end.
+struct NearPart {
+  size_t tensor = 0;
+  int64_t first = 0, last = 0; ///< periods, both included
+  uint64_t offset = 0;
+};
+struct RetentionLayout {
+  std::vector<NearPart> parts;
+  uint64_t end = 0;     ///< of the last part, bytes
+  uint64_t maxLive = 0; ///< no layout ends below: the plan's peak, rounded up for each part
+};
+/// Offsets at multiples of `alignment`, such that parts that are there in the same period don't
+/// overlap. What lies between them is not part of the plan's peak: plan for less than there is if
+/// the layout ends behind it. Takes O(n²).
+RetentionLayout layOutRetention(const RetentionProblem &problem,
+                                const std::vector<Retention> &choices, uint64_t alignment);
+
 } // namespace strata::plan
 
 #endif // STRATA_LIB_PLAN_RETENTION_H

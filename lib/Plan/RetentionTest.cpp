@@ -257,6 +257,36 @@ TEST(Retention, NeedsNoLink) {
   EXPECT_EQ(plan->perTenGigabytesPerSecond, 0);
 }
 
+static void expectNoOverlap(const RetentionProblem &problem, const RetentionLayout &layout) {
+  for (size_t i = 0; i < layout.parts.size(); ++i)
+    for (size_t j = 0; j < i; ++j) {
+      const NearPart &a = layout.parts[i], &b = layout.parts[j];
+      if (a.last < b.first || b.last < a.first)
+        continue;
+      EXPECT_TRUE(a.offset + problem.tensors[a.tensor].bytes <= b.offset ||
+                  b.offset + problem.tensors[b.tensor].bytes <= a.offset)
+          << "tensors " << a.tensor << " and " << b.tensor;
+    }
+}
+
+TEST(Retention, LayoutsDoNotOverlap) {
+  for (unsigned seed = 0; seed < 8; ++seed) {
+    RetentionProblem problem =
+        seed % 2 ? makeRandom(40, 300, seed) : makeTrainingStep(30, 10, seed);
+    for (RetainedTensor &tensor : problem.tensors)
+      tensor.bytes = (tensor.bytes + 63) / 64 * 64;
+    uint64_t least = getLeastCapacity(problem);
+    problem.capacity = least + (getWholeBytes(problem) - least) / 3;
+    Expected<RetentionPlan> plan = planRetention(problem);
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    RetentionLayout layout = layOutRetention(problem, plan->choices, 64);
+    EXPECT_EQ(layout.maxLive, plan->peakBytes);
+    EXPECT_GE(layout.end, layout.maxLive);
+    EXPECT_LE(double(layout.end), double(layout.maxLive) * 1.1) << "seed " << seed;
+    expectNoOverlap(problem, layout);
+  }
+}
+
 TEST(LinearProgram, FindsTheLeastCost) {
   LinearProgram program;
   int most = program.addRow(-LinearProgram::kUnlimited, 4);
