@@ -16,6 +16,7 @@ struct MachineTier {
   std::string name;      ///< "hbm", "ddr", …
   uint64_t capacity = 0; ///< bytes that one device may use
   double bandwidth = 0;  ///< bytes per second
+  std::string source = {};    ///< where the figures are from; so below
 };
 
 /// What moves data between two tiers.
@@ -34,6 +35,7 @@ struct MachineEngine {
       1;                 ///< a row that isn't a multiple of `alignment` takes so many times as long
   int64_t alignment = 1; ///< bytes
   double computeSlowdown = 0; ///< share by which compute is slower while it runs
+  std::string source = {};
 };
 
 /// A path that engines share. An uplink is a link that several devices share: each gets its part
@@ -43,6 +45,7 @@ struct MachineLink {
   double bandwidth = 0;      ///< bytes per second in one direction
   double bothDirections = 0; ///< bytes per second when both directions are busy, together
   int sharedBy = 1;          ///< devices
+  std::string source = {};
 };
 
 /// How a model is divided among devices.
@@ -59,10 +62,12 @@ struct Machine {
   std::vector<MachineLink> links;
   std::vector<MachineEngine> engines;
   double bf16Flops = 0, fp8Flops = 0, f32Flops = 0; ///< peak rates of a device, per second
-  double efficiency = 1;          ///< share of peaks and bandwidth that kernels reach
-  double launchSeconds = 0;       ///< what a command costs apart from its work
+  double efficiency = 1;    ///< share of peaks and bandwidth that kernels reach
+  double launchSeconds = 0; ///< what a command costs apart from its work
+  std::string computeSource;
   double collectiveBandwidth = 0; ///< bytes per second of a device in an all-reduce
   double collectiveSeconds = 0;   ///< latency of a collective
+  std::string collectiveSource;
 
   /// The engine of a kind between two tiers; −1 if there is none.
   int findEngine(MachineEngine::Kind kind, int from, int to) const;

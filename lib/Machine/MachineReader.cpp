@@ -36,8 +36,8 @@ public:
     return nullptr;
   }
 
-  void text(const char *name, std::string &value) {
-    const json *field = find(name, true);
+  void text(const char *name, std::string &value, bool isNeeded = true) {
+    const json *field = find(name, isNeeded);
     if (field && (!field->is_string() || field->get_ref<const std::string &>().empty()))
       failIn(name, "a text", *field);
     else if (field)
@@ -156,6 +156,7 @@ void readTier(const json &value, const std::string &place, Machine &machine, Sta
   reader.text("name", tier.name);
   reader.integer("capacity", tier.capacity, 1, kMostBytes, true);
   reader.number("bandwidth", tier.bandwidth, 1, kMostRate, true);
+  reader.text("source", tier.source, false);
   reader.end();
   machine.tiers.push_back(tier);
 }
@@ -168,6 +169,7 @@ void readLink(const json &value, const std::string &place, Machine &machine, Sta
   link.bothDirections = 2 * link.bandwidth;
   reader.number("both_directions", link.bothDirections, 1, kMostRate, false);
   reader.integer("shared_by", link.sharedBy, 1, kMostDevices, false);
+  reader.text("source", link.source, false);
   reader.end();
   machine.links.push_back(link);
 }
@@ -190,6 +192,7 @@ void readEngine(const json &value, const std::string &place, Machine &machine, S
   reader.integer("alignment", engine.alignment, 1, 1 << 20, false);
   reader.number("unaligned_factor", engine.unalignedFactor, 1, 1000, false);
   reader.number("compute_slowdown", engine.computeSlowdown, 0, 0.99, false);
+  reader.text("source", engine.source, false);
   reader.end();
   if (error.ok() && engine.from == engine.to)
     error = Status(StatusCode::InvalidArgument,
@@ -205,6 +208,7 @@ void readCompute(const json &value, const std::string &place, Machine &machine, 
   reader.number("fp8_flops", machine.fp8Flops, 0, kMostRate, false);
   reader.number("efficiency", machine.efficiency, 0.001, 1, false);
   reader.number("launch_seconds", machine.launchSeconds, 0, kMostSeconds, false);
+  reader.text("source", machine.computeSource, false);
   reader.end();
 }
 
@@ -228,6 +232,7 @@ void readCollectives(const json &value, const std::string &place, Machine &machi
   Reader reader(value, place, error);
   reader.number("bandwidth", machine.collectiveBandwidth, 1, kMostRate, true);
   reader.number("seconds", machine.collectiveSeconds, 0, kMostSeconds, true);
+  reader.text("source", machine.collectiveSource, false);
   reader.end();
 }
 

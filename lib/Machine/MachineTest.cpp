@@ -33,6 +33,21 @@ TEST(Machine, AllShippedOnesAreSound) {
   }
 }
 
+TEST(Machine, AllShippedFiguresSayWhereTheyAreFrom) {
+  for (const std::string &name : shippedMachines()) {
+    Expected<Machine> machine = findMachine(name);
+    ASSERT_TRUE(machine.ok()) << machine.status().message();
+    for (const MachineTier &tier : machine->tiers)
+      EXPECT_FALSE(tier.source.empty()) << name << ", " << tier.name;
+    for (const MachineLink &link : machine->links)
+      EXPECT_FALSE(link.source.empty()) << name << ", " << link.name;
+    for (const MachineEngine &engine : machine->engines)
+      EXPECT_FALSE(engine.source.empty()) << name << ", " << engine.name;
+    EXPECT_FALSE(machine->computeSource.empty()) << name;
+    EXPECT_EQ(machine->collectiveSource.empty(), machine->devices == 1) << name;
+  }
+}
+
 TEST(Machine, FieldsAreRead) {
   Expected<Machine> machine = parseMachine(kSmall, "m.json");
   ASSERT_TRUE(machine.ok()) << machine.status().message();
@@ -41,6 +56,7 @@ TEST(Machine, FieldsAreRead) {
   EXPECT_EQ(machine->links[0].sharedBy, 1);
   EXPECT_EQ(machine->engines[0].from, 1);
   EXPECT_EQ(machine->engines[0].to, 0);
+  EXPECT_EQ(machine->engines[0].source, "");
   EXPECT_EQ(machine->efficiency, 1);
   EXPECT_EQ(machine->partition.tensor, 1);
 }
@@ -62,6 +78,8 @@ TEST(Machine, ErrorsNameTheField) {
   EXPECT_EQ(errorOf(kSmall, "\"compute\"", "\"computer\""), "m.json: field \"compute\" is missing");
   EXPECT_EQ(errorOf(kSmall, "\"f32_flops\"", "\"devices\": 1, \"f32_flops\""),
             "m.json.compute: unknown field \"devices\"");
+  EXPECT_EQ(errorOf(kSmall, "\"bandwidth\": 1e9}]", "\"bandwidth\": 1e9, \"source\": 1}]"),
+            "m.json.tiers[1].source: expected a text but got 1");
   EXPECT_EQ(
       errorOf(kSmall, "\"small\",", "\"small\", \"devices\": 8, \"partition\": {\"tensor\": 4},"),
       "m.json.partition: expected max(tensor, expert) × pipeline to be the 8 devices but got "
