@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace strata::sim {
 
@@ -49,10 +50,11 @@ static int64_t findFirstLayer(const package::Manifest &manifest, int table) {
 }
 
 void addExpectedMisses(const package::Manifest &manifest, std::optional<double> share,
-                       double divisor, StepFacts &facts) {
+                       double divisor, bool speculates, StepFacts &facts) {
+  std::map<int, int64_t> ahead; // records that are there by speculation, by table
   for (uint32_t i = 0; i < manifest.commands()->size(); ++i) {
     const auto *resolve = manifest.commands()->Get(i)->command_as_Resolve();
-    if (!resolve)
+    if (!resolve || (resolve->limit() > 0 && !speculates))
       continue;
     const package::SlotTable &table = *manifest.slot_tables()->Get(uint32_t(resolve->table()));
     double rows = facts.visible(table.k()), sequences = double(facts.sequences.size());
@@ -61,11 +63,15 @@ void addExpectedMisses(const package::Manifest &manifest, std::optional<double> 
     double missing =
         share ? *share
               : plan::defaultMissCurve(findFirstLayer(manifest, resolve->table())).at(slotsPerK);
+    int64_t misses = std::llround(rows * std::clamp(missing / divisor, 0.0, 1.0));
     Resolution resolution;
-    resolution.misses = std::llround(rows * std::clamp(missing / divisor, 0.0, 1.0));
-    resolution.hits = std::llround(rows) - resolution.misses;
-    if (resolve->limit() > 0)
-      resolution.misses = std::min(resolution.misses, resolve->limit());
+    if (resolve->limit() > 0) {
+      resolution.misses = std::min(misses, resolve->limit());
+      ahead[resolve->table()] = std::llround(kGuessedRight * double(resolution.misses));
+    } else {
+      resolution.misses = misses - std::exchange(ahead[resolve->table()], 0);
+      resolution.hits = std::llround(rows) - resolution.misses;
+    }
     resolution.blocks.push_back({facts.tokens(), resolution.misses});
     facts.resolutions[i] = resolution;
   }

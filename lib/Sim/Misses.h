@@ -16,9 +16,13 @@ namespace strata::sim {
 Expected<std::map<uint32_t, int>> findResolvedIndexers(const package::Manifest &manifest);
 
 /// Answers all Resolve commands of a decoding step from miss curves: the default of the group's
-/// first layer, or `share` for all. `divisor` scales the misses.
+/// first layer, or `share` for all. `divisor` scales the misses. Of the records that speculation
+/// brings (if the step has it and `speculates`) kGuessedRight are missing no more when their group
+/// resolves its own.
 void addExpectedMisses(const package::Manifest &manifest, std::optional<double> share,
-                       double divisor, StepFacts &facts);
+                       double divisor, bool speculates, StepFacts &facts);
+/// The lower one of two figures that were published simulations (others assume 80 %).
+constexpr double kGuessedRight = 0.5;
 
 /// Answers Resolve commands as the executor does, from the rows of a run.
 class RowTrace {

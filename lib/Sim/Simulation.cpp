@@ -207,7 +207,9 @@ std::vector<Variation> listVariations(const package::Manifest &manifest, const M
 
 StepFacts makeFacts(const package::Manifest &manifest, const SimulationOptions &options) {
   StepFacts facts = makeDecodeStep(options.context, options.batch);
-  addExpectedMisses(manifest, options.misses, options.missDivisor, facts);
+  // Systems that hide less don't speculate.
+  bool speculates = options.program.overlap == Overlap::AsWritten;
+  addExpectedMisses(manifest, options.misses, options.missDivisor, speculates, facts);
   return facts;
 }
 
@@ -242,7 +244,10 @@ Expected<Simulation> simulate(const package::Manifest &manifest, const Machine &
     result.limits.tokens = std::max(result.limits.tokens, manifest.placement()->tokens());
   result.memory =
       computeMemory(manifest, result.limits, machine.partition, options.program.formats);
-  calibrate(manifest, machine, result.engines, makeFacts(manifest, result.options),
+  // What was measured had no speculation.
+  SimulationOptions measured = result.options;
+  measured.program.overlap = Overlap::None;
+  calibrate(manifest, machine, result.engines, makeFacts(manifest, measured),
             result.options.program);
   result.step = simulateDecode(manifest, machine, result.engines, result.options);
   result.steps = 1;

@@ -23,7 +23,7 @@ std::pair<double, double> simulateGlm(Overlap overlap, double speculation = 0,
   const package::Manifest &manifest = *package::GetManifest(bytes.data());
   Machine machine = makeTestMachine();
   StepFacts facts = makeDecodeStep(68000, 1);
-  addExpectedMisses(manifest, 0.1, 1, facts);
+  addExpectedMisses(manifest, 0.1, 1, true, facts);
   ProgramOptions options;
   options.overlap = overlap;
   options.speculation = speculation;
@@ -78,7 +78,7 @@ TEST(Simulation, HotSetsAsLargeAsTheContextMissNothing) {
   std::vector<uint8_t> bytes = makeTestManifest(model);
   const package::Manifest &manifest = *package::GetManifest(bytes.data());
   StepFacts facts = makeDecodeStep(68000, 1);
-  addExpectedMisses(manifest, std::nullopt, 1, facts);
+  addExpectedMisses(manifest, std::nullopt, 1, true, facts);
   StepResult result = simulateStep(manifest, makeTestMachine(), {0}, facts, {});
   EXPECT_EQ(result.misses, 0);
   EXPECT_EQ(result.hits, 21 * 2048);
