@@ -209,7 +209,7 @@ std::vector<Decision> Chooser::decide(const Choice &choice,
   return decisions;
 }
 
-/// The engine of each buffer that moved and has none yet.
+/// Gives each buffer that moved and has no engine yet the quickest one.
 static void assignEngines(const Problem &problem, const Machine &machine, Plan &plan) {
   for (size_t i = 0; i < problem.groups.size(); ++i)
     for (int cache : problem.groups[i].caches) {
@@ -229,6 +229,7 @@ static void assignEngines(const Problem &problem, const Machine &machine, Plan &
       decision.engine = -1;
     else if (decision.engine < 0 && buffer.elsewhere != Buffer::Elsewhere::Rows)
       decision.engine = findCopy(machine, buffer.bytesPerStep).engine;
+    decision.engineName = decision.engine < 0 ? "" : machine.engines[decision.engine].name;
   }
 }
 
@@ -379,10 +380,13 @@ Expected<Plan> makePlan(const Problem &problem, const Machine &machine) {
   return plan;
 }
 
-/// An engine that brings data to the near tier.
-static bool isInward(const Machine &machine, int engine) {
-  return engine >= 0 && engine < int(machine.engines.size()) && machine.engines[engine].to == 0 &&
-         machine.engines[engine].from == 1;
+/// The engine of that name which brings data from the next tier to the near one; −1: none.
+static int findInwardEngine(const Machine &machine, const std::string &name) {
+  for (size_t i = 0; i < machine.engines.size(); ++i)
+    if (const MachineEngine &engine = machine.engines[i];
+        engine.name == name && engine.to == 0 && engine.from == 1)
+      return int(i);
+  return -1;
 }
 
 Status checkPlan(const Problem &problem, const Machine &machine, Plan &plan) {
@@ -390,14 +394,16 @@ Status checkPlan(const Problem &problem, const Machine &machine, Plan &plan) {
   if (plan.decisions.size() != problem.buffers.size() ||
       plan.slotsOfGroup.size() != problem.groups.size())
     return error("expected a decision for each buffer and each group");
-  for (const Decision &decision : plan.decisions) {
+  for (Decision &decision : plan.decisions) {
     const Buffer &buffer = problem.buffers[decision.buffer];
     if (!decision.isNear && buffer.elsewhere == Buffer::Elsewhere::Never)
       return error("'" + buffer.name + "' can't leave " + machine.tiers.front().name);
-    if (!decision.isNear && decision.engine >= 0 && !isInward(machine, decision.engine))
+    if (decision.isNear || decision.engineName.empty())
+      continue;
+    decision.engine = findInwardEngine(machine, decision.engineName);
+    if (decision.engine < 0)
       return error("'" + buffer.name + "': expected an engine from " + machine.tiers[1].name +
-                   " to " + machine.tiers.front().name + " but got " +
-                   std::to_string(decision.engine));
+                   " to " + machine.tiers.front().name + " but got '" + decision.engineName + "'");
   }
   for (size_t i = 0; i < problem.groups.size(); ++i) {
     const RowGroup &group = problem.groups[i];
@@ -408,9 +414,9 @@ Status checkPlan(const Problem &problem, const Machine &machine, Plan &plan) {
                    std::to_string(slots));
     for (int cache : group.caches) {
       if (plan.decisions[cache].isNear != (slots == 0))
-        return error("group '" + group.name + "' has " + std::to_string(slots) +
-                     " slots, so its caches are " + (slots ? "not " : "") + "near, but '" +
-                     problem.buffers[cache].name + "' is " + (slots ? "" : "not"));
+        return error("group '" + group.name + "' has " +
+                     (slots ? std::to_string(slots) + " slots, so '" : "no slots, so '") +
+                     problem.buffers[cache].name + "' " + (slots ? "can't" : "must") + " be near");
       plan.decisions[cache].slots = slots;
     }
   }

@@ -71,8 +71,9 @@ struct Problem {
 struct Decision {
   int buffer = 0;
   bool isNear = true;
-  int64_t slots = 0;   ///< of the group's hot set, Rows
-  int engine = -1;     ///< that brings it
+  int64_t slots = 0;           ///< of the group's hot set, Rows
+  int engine = -1;             ///< that brings it
+  std::string engineName = {}; ///< the same; where only this is set, checkPlan looks it up
   uint64_t offset = 0; ///< of its near part (the whole, the hot set, the slot) in the near tier
 };
 

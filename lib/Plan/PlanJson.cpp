@@ -4,6 +4,7 @@
 #include "strata/lib/Support/Json.h"
 
 #include <map>
+#include <set>
 
 using nlohmann::json;
 using nlohmann::ordered_json;
@@ -55,7 +56,7 @@ std::string writePlan(const Problem &problem, const Plan &plan) {
                           {"bytes", buffer.bytes},
                           {"near", decision.isNear}};
     if (!decision.isNear)
-      entry["engine"] = decision.engine;
+      entry["engine"] = decision.engineName;
     entry["offset"] = decision.offset;
     buffers.push_back(entry);
   }
@@ -96,10 +97,11 @@ public:
 } // namespace
 
 /// Calls `take(number, entry)` for each entry of a list whose names are those of `names`, each
-/// once.
+/// once, and whose fields are among `fields`.
 template <typename Take>
 static Status readNamed(const Reader &reader, const json &file, const char *list,
-                        const std::map<std::string, size_t> &names, Take take) {
+                        const std::map<std::string, size_t> &names,
+                        const std::set<std::string> &fields, Take take) {
   auto found = file.find(list);
   if (found == file.end() || !found->is_array())
     return reader.fail(std::string("'") + list + "': expected a list");
@@ -119,6 +121,9 @@ static Status readNamed(const Reader &reader, const json &file, const char *list
     if (seen[known->second])
       return reader.fail(std::string("'") + list + "': '" + name + "' is listed twice");
     seen[known->second] = true;
+    for (const auto &[field, value] : entry.items())
+      if (!fields.count(field))
+        return reader.fail("'" + name + "': the field '" + field + "' is unknown");
     if (Status status = take(known->second, entry, "'" + name + "': "); !status.ok())
       return status;
   }
@@ -144,13 +149,14 @@ Expected<Plan> readPlan(const Problem &problem, const std::string &text, const s
   for (const Buffer &buffer : problem.buffers)
     buffers.emplace(buffer.name, buffers.size());
   Status status =
-      readNamed(reader, *parsed, "groups", groups,
+      readNamed(reader, *parsed, "groups", groups, {"name", "slots"},
                 [&](size_t number, const json &entry, const std::string &where) {
                   return reader.getCount(entry, "slots", where, plan.slotsOfGroup[number]);
                 });
   if (!status.ok())
     return status;
   status = readNamed(reader, *parsed, "buffers", buffers,
+                     {"name", "class", "bytes", "near", "engine", "offset"},
                      [&](size_t number, const json &entry, const std::string &where) {
                        Decision &decision = plan.decisions[number];
                        decision.buffer = int(number);
@@ -159,9 +165,9 @@ Expected<Plan> readPlan(const Problem &problem, const std::string &text, const s
                            [](const json &v) { return v.is_boolean(); }, decision.isNear);
                        // Without an engine the quickest one is taken.
                        if (result.ok() && !decision.isNear && entry.contains("engine")) {
-                         int64_t engine = 0;
-                         result = reader.getCount(entry, "engine", where, engine);
-                         decision.engine = int(std::min<int64_t>(engine, 1 << 20));
+                         result = reader.get(
+                             entry, "engine", where, "the name of an engine",
+                             [](const json &v) { return v.is_string(); }, decision.engineName);
                        }
                        return result;
                      });

@@ -193,4 +193,46 @@ TEST(Plan, RefusesFilesThatAreNoPlansOfTheProgram) {
             "p.json: 'buffers': 'weight 0' is listed twice");
   EXPECT_EQ(error(replace("\"near\": true", "\"near\": 1")),
             "p.json: 'weight 0': 'near': expected true or false but got 1");
+  EXPECT_EQ(error(replace("\"offset\": 0", "\"ofset\": 0")),
+            "p.json: 'weight 0': the field 'ofset' is unknown");
+  EXPECT_EQ(error(replace("\"near\": true", "\"near\": false, \"engine\": 1")),
+            "p.json: 'weight 0': 'engine': expected the name of an engine but got 1");
+}
+
+TEST(Plan, ChecksWhatAPersonWrote) {
+  std::mt19937 random(6);
+  Problem problem = makeProblem(4, 2, random);
+  problem.capacity = getWholeBytes(problem);
+  Machine machine = makeMachine();
+  Plan plan = *makePlan(problem, machine);
+  auto error = [&](auto change) {
+    Plan changed = plan;
+    change(changed);
+    Status status = checkPlan(problem, machine, changed);
+    return status.ok() ? std::string() : status.message();
+  };
+  EXPECT_EQ(error([](Plan &changed) { changed.decisions[0].isNear = false; }),
+            "'weight 0' can't leave hbm");
+  EXPECT_EQ(error([](Plan &changed) {
+              changed.decisions[1].isNear = false;
+              changed.decisions[1].engineName = "copy out";
+            }),
+            "'weight 1': expected an engine from ddr to hbm but got 'copy out'");
+  EXPECT_EQ(error([](Plan &changed) { changed.slotsOfGroup[0] = 100; }),
+            "group 'layers from 0': expected no slots or at least the 2048 that a token needs but "
+            "got 100");
+  EXPECT_EQ(error([](Plan &changed) { changed.slotsOfGroup[0] = 4096; }),
+            "group 'layers from 0' has 4096 slots, so 'latents 0' can't be near");
+  EXPECT_EQ(error([](Plan &changed) { changed.decisions[2].isNear = false; }),
+            "group 'layers from 0' has no slots, so 'latents 0' must be near");
+  // Another engine than the planner's is what was asked for.
+  Plan slower = plan;
+  slower.decisions[1].isNear = false;
+  slower.decisions[1].engineName = "gather in";
+  problem.capacity += problem.buffers[1].bytes; // for its slot
+  ASSERT_TRUE(checkPlan(problem, machine, slower).ok());
+  EXPECT_EQ(slower.decisions[1].engine, 0);
+  EXPECT_NEAR(slower.transferSeconds, double(problem.buffers[1].bytes) / 35e9 + 4e-6, 1e-12);
+  problem.capacity = slower.nearBytes - 1;
+  EXPECT_EQ(error([&](Plan &changed) { changed = slower; }).find("the plan needs"), 0u);
 }
