@@ -10,7 +10,7 @@
 namespace strata::sim {
 
 /// Units of all pictures: the width of the page's column, and where drawings begin and end.
-static constexpr double kWidth = 920, kLeft = 92, kRight = 24;
+static constexpr double kWidth = 920, kLeft = 92, kRight = 24, kLegendLine = 18;
 
 std::string escapeHtml(std::string_view text) {
   std::string escaped;
@@ -52,16 +52,28 @@ static std::string text(const char *style, double x, double y, const std::string
          "</text>\n";
 }
 
-/// A swatch and a name for each entry, in one line.
-static std::string legend(double y,
-                          const std::vector<std::pair<const char *, std::string>> &entries) {
+using LegendEntries = std::vector<std::pair<const char *, std::string>>;
+
+/// A swatch and a name for each entry, from line `y` on; how many lines more than one it takes.
+static std::pair<std::string, int> drawLegend(double y, const LegendEntries &entries) {
   std::string result;
   double x = kLeft;
+  int lines = 0;
   for (const auto &[style, name] : entries) {
-    result += rect(style, x, y - 10, 12, 12, name) + text("label", x + 18, y, name);
-    x += 36 + 7.3 * double(name.size());
+    double width = 34 + 7.2 * double(name.size());
+    if (x + width > kWidth) {
+      x = kLeft;
+      ++lines;
+    }
+    double line = y + kLegendLine * lines;
+    result += rect(style, x, line - 10, 12, 12, name) + text("label", x + 18, line, name);
+    x += width;
   }
-  return result;
+  return {result, lines};
+}
+
+static std::string legend(double y, const LegendEntries &entries) {
+  return drawLegend(y, entries).first;
 }
 
 /// The largest of 1, 2, 5 × 10^n that divides a length into at least `parts`.
@@ -133,12 +145,12 @@ static const char *styleOf(const Transfer &transfer) {
 }
 
 /// Names of those styles that occur.
-static std::string timelineLegend(const std::vector<std::vector<Bar>> &tracks) {
+static std::pair<std::string, int> timelineLegend(const std::vector<std::vector<Bar>> &tracks) {
   std::set<std::string_view> used;
   for (const std::vector<Bar> &track : tracks)
     for (const Bar &bar : track)
       used.insert(bar.style);
-  std::vector<std::pair<const char *, std::string>> entries;
+  LegendEntries entries;
   for (auto [style, name] : {std::pair("linear", "products"),
                              {"experts", "experts"},
                              {"attention", "attention"},
@@ -152,7 +164,7 @@ static std::string timelineLegend(const std::vector<std::vector<Bar>> &tracks) {
                              {"back", "write-back"}})
     if (used.count(style))
       entries.push_back({style, name});
-  return legend(16, entries);
+  return drawLegend(16, entries);
 }
 
 /// One track. Bars of one style that would touch in the picture become one.
@@ -220,18 +232,23 @@ static std::vector<Bar> listTransfers(const Simulation &simulation, int engine) 
 }
 
 std::string drawTimeline(const Simulation &simulation, Interval range) {
-  constexpr double kTop = 34, kTrack = 26, kStep = 36;
-  double bottom = kTop + kStep * double(1 + simulation.engines.size()) - (kStep - kTrack) + 6;
   std::vector<std::vector<Bar>> tracks{listCompute(simulation)};
   std::vector<std::string> names{"compute"};
   for (size_t engine = 0; engine < simulation.engines.size(); ++engine) {
-    tracks.push_back(listTransfers(simulation, int(engine)));
+    std::vector<Bar> bars = listTransfers(simulation, int(engine));
+    if (bars.empty())
+      continue;
+    tracks.push_back(std::move(bars));
     names.push_back(simulation.manifest().engines()->Get(uint32_t(engine))->name()->str());
   }
-  std::string result = begin(bottom + 22, "timeline") + timelineLegend(tracks) +
-                       drawTimeAxis(range, kTop - 4, bottom);
+  auto [legendText, lines] = timelineLegend(tracks);
+  constexpr double kTrack = 26, kStep = 36;
+  double top = 34 + kLegendLine * lines;
+  double bottom = top + kStep * double(tracks.size()) - (kStep - kTrack) + 6;
+  std::string result =
+      begin(bottom + 22, "timeline") + legendText + drawTimeAxis(range, top - 4, bottom);
   for (size_t i = 0; i < tracks.size(); ++i) {
-    double y = kTop + kStep * double(i);
+    double y = top + kStep * double(i);
     result += text("label end", kLeft - 10, y + 17, names[i]) +
               drawTrack(std::move(tracks[i]), range, y, kTrack);
   }
@@ -273,7 +290,7 @@ std::string drawMemory(const Simulation &simulation) {
   double capacity = double(simulation.capacity(0)), most = double(simulation.memory.total(0));
   double full = std::max(most, capacity > 0 && capacity < 4 * most ? capacity : most) * 1.04;
   std::string result = begin(kTop + kHeight + 24, "memory over time");
-  std::vector<std::pair<const char *, std::string>> entries;
+  LegendEntries entries;
   for (int i = 0; i < kMemoryClasses; ++i)
     entries.push_back({kClassStyles[i], std::string(getMemoryClassName(MemoryClass(i)))});
   Interval range{0, step.timeline.nanoseconds};

@@ -32,15 +32,25 @@ void writeStep(const Simulation &simulation, const StepResult &step, int64_t ori
   std::map<int, int> linkTracks = addLinkTracks(simulation, program.links, trace);
 
   trace.add("step", "step", 0, at(0), at(step.timeline.nanoseconds));
+  // One event for each command, as in a measured run, also for those that only start something.
+  std::vector<Interval> commands(manifest.commands()->size(), {-1, -1});
   for (size_t i = 0; i < program.operations.size(); ++i) {
     const Operation &operation = program.operations[i];
-    if (operation.kind != Operation::Kind::Compute)
+    const Interval &time = timeline.operations[i];
+    if (operation.isCollective) {
+      trace.add(labelOf(operation.command), "collective", 0, at(time.begin), at(time.end));
       continue;
-    const package::CommandEntry &entry = *manifest.commands()->Get(uint32_t(operation.command));
-    trace.add(labelOf(operation.command),
-              operation.isCollective ? "collective"
-                                     : package::EnumNameCommand(entry.command_type()),
-              0, at(timeline.operations[i].begin), at(timeline.operations[i].end));
+    }
+    Interval &command = commands[size_t(operation.command)];
+    command = {command.begin < 0 ? time.begin : command.begin, time.end};
+  }
+  int64_t now = 0;
+  for (uint32_t i = 0; i < commands.size(); ++i) {
+    Interval time = commands[i].begin < 0 ? Interval{now, now} : commands[i];
+    now = time.end;
+    trace.add(labelOf(int(i)),
+              package::EnumNameCommand(manifest.commands()->Get(i)->command_type()), 0,
+              at(time.begin), at(time.end));
   }
   int64_t stalled = 0;
   for (const Stall &stall : timeline.stalls) {
