@@ -14,8 +14,6 @@
 
 namespace strata::plan {
 
-/// How many tensors that share a link's time with one that stalls are tried.
-static constexpr int kTries = 8;
 /// Stalls below this part of the program are rounding.
 static constexpr double kNoStall = 1e-12;
 
@@ -84,6 +82,9 @@ RetentionPath::RetentionPath(const RetentionProblem &problem, double spanWeight)
   double tolerance =
       kNoStall * std::accumulate(problem.periodSeconds.begin(), problem.periodSeconds.end(), 0.0);
   double recomputeSeconds = 0, stall = 0;
+  // What the stall would be with one more transfer, as long as no other changes.
+  int64_t tried = -1;
+  double longerStall = 0;
   int64_t peak = state.findPeak();
   wholeBytes = leastCapacity = state.getBytes(peak);
   auto move = [&](size_t tensor, Retention choice) {
@@ -94,41 +95,12 @@ RetentionPath::RetentionPath(const RetentionProblem &problem, double spanWeight)
       recomputeSeconds += problem.tensors[tensor].recomputeSeconds;
     if (wasOffloaded)
       stall = state.computeStall();
+    if (wasOffloaded || choice == Retention::Offload)
+      tried = -1;
     peak = state.findPeak();
     uint64_t bytes = state.getBytes(peak);
     leastCapacity = std::min(leastCapacity, bytes);
     moves.push_back({tensor, choice, bytes, recomputeSeconds + stall});
-  };
-
-  // A transfer that stalls may be dearer than computing one again that goes at the same time. That
-  // takes no memory: who recomputes frees all periods that a transfer frees.
-  auto giveWay = [&](size_t tensor) {
-    const RetainedTensor &late = problem.tensors[tensor];
-    int64_t bestTensor;
-    do {
-      bestTensor = -1;
-      double bestGain = tolerance;
-      int tries = 0;
-      for (size_t i : recompute.tensors) {
-        const RetainedTensor &other = problem.tensors[i];
-        if (other.recomputeSeconds < 0 || state.get(i) != Retention::Offload ||
-            (std::abs(other.produced - late.produced) > problem.window &&
-             std::abs(other.used - late.used) > problem.window))
-          continue;
-        state.set(i, Retention::Recompute);
-        double gain = stall - state.computeStall() - other.recomputeSeconds;
-        state.set(i, Retention::Offload);
-        if (gain > bestGain) {
-          bestTensor = int64_t(i);
-          bestGain = gain;
-        }
-        if (++tries == kTries)
-          break;
-      }
-      if (bestTensor >= 0) {
-        move(size_t(bestTensor), Retention::Recompute);
-      }
-    } while (bestTensor >= 0);
   };
 
   while (true) {
@@ -157,11 +129,14 @@ RetentionPath::RetentionPath(const RetentionProblem &problem, double spanWeight)
     });
     if (cheapest < 0 && longest < 0)
       return;
-    double longerStall = 0, offloadPrice = HUGE_VAL;
+    double offloadPrice = HUGE_VAL;
     if (longest >= 0) {
-      state.set(size_t(longest), Retention::Offload);
-      longerStall = state.computeStall();
-      state.set(size_t(longest), Retention::Keep);
+      if (longest != tried) {
+        state.set(size_t(longest), Retention::Offload);
+        longerStall = state.computeStall();
+        state.set(size_t(longest), Retention::Keep);
+        tried = longest;
+      }
       offloadPrice =
           (longerStall - stall) / std::max(getWeight(size_t(longest), offloaded[longest]), 1.0);
     }
@@ -170,7 +145,6 @@ RetentionPath::RetentionPath(const RetentionProblem &problem, double spanWeight)
     } else {
       stall = longerStall;
       move(size_t(longest), Retention::Offload);
-      giveWay(size_t(longest));
     }
   }
 }
