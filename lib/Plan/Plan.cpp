@@ -11,6 +11,7 @@
 #include "strata/lib/Plan/Exposure.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace strata::plan {
@@ -20,6 +21,8 @@ static constexpr uint64_t kAlignment = 64;
 
 /// Plans for smaller capacities that are compared: so many that they have this many buffers.
 static constexpr int64_t kComparedBuffers = 30000, kLeastPlans = 16, kMostPlans = 128;
+/// Sizes of weights that bounds tell apart.
+static constexpr size_t kMostSizes = 64;
 /// Steps that differ by no more take the same time.
 static constexpr double kEqual = 1e-12;
 
@@ -50,12 +53,19 @@ public:
   uint64_t getMostCapacity() const { return getNearBytes(candidates.order.size(), -1); }
   /// The capacity must be feasible.
   Choice choose(uint64_t capacity) const;
-  /// Seconds of transfers that no plan gets below.
+  /// Seconds of transfers that no plan gets below: candidates are cut anywhere, and of slots only
+  /// that of weights is counted.
   double getBound(uint64_t capacity) const;
   double getMovedSeconds() const { return candidates.movedSeconds; }
   std::vector<Decision> decide(const Choice &choice, std::vector<int64_t> &slotsOfGroup) const;
 
 private:
+  /// The same if weights larger than `largest` stay, and the slot takes `slot` bytes; infinity if
+  /// that doesn't fit.
+  double getRelaxedSeconds(uint64_t capacity, uint64_t largest, uint64_t slot) const;
+  bool isWeight(int buffer) const {
+    return problem.buffers[buffer].bufferClass == BufferClass::Weights;
+  }
   /// Near bytes with the first `taken` candidates but `skipped`.
   uint64_t getNearBytes(size_t taken, int64_t skipped) const;
   /// The most candidates that fit, at least `from` of them.
@@ -160,15 +170,48 @@ Choice Chooser::choose(uint64_t capacity) const {
   return best;
 }
 
+double Chooser::getRelaxedSeconds(uint64_t capacity, uint64_t largest, uint64_t slot) const {
+  auto mustStay = [&](const Candidate &candidate) {
+    return candidate.buffer >= 0 && isWeight(candidate.buffer) &&
+           problem.buffers[candidate.buffer].bytes > largest;
+  };
+  double room = double(capacity) - double(candidates.leastBytes) - double(slot);
+  double left = candidates.movedSeconds;
+  for (const Candidate &candidate : candidates.order)
+    if (mustStay(candidate)) {
+      room -= double(candidate.bytes);
+      left -= candidate.seconds;
+    }
+  if (room < 0)
+    return std::numeric_limits<double>::infinity();
+  for (const Candidate &candidate : candidates.order) {
+    if (mustStay(candidate))
+      continue;
+    double bytes = double(candidate.bytes);
+    left -= bytes <= room ? candidate.seconds : candidate.seconds * room / bytes;
+    room -= std::min(room, bytes);
+    if (room <= 0)
+      break;
+  }
+  return std::max(0.0, left);
+}
+
 double Chooser::getBound(uint64_t capacity) const {
-  // Without the shared slots, and with candidates cut anywhere, nothing does better.
-  uint64_t room = capacity - std::min(capacity, candidates.leastBytes);
-  size_t taken = size_t(std::upper_bound(bytes.begin(), bytes.end(), room) - bytes.begin()) - 1;
-  double saved = seconds[taken];
-  if (taken < candidates.order.size() && candidates.order[taken].bytes)
-    saved += candidates.order[taken].seconds * double(room - bytes[taken]) /
-             double(candidates.order[taken].bytes);
-  return std::max(0.0, candidates.movedSeconds - saved);
+  std::vector<uint64_t> sizes{0};
+  for (const Candidate &candidate : candidates.order)
+    if (candidate.buffer >= 0 && isWeight(candidate.buffer))
+      sizes.push_back(problem.buffers[candidate.buffer].bytes);
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  // The largest weight that moves has one of these sizes, and the slot is as large. Many sizes are
+  // taken some at a time.
+  double bound = std::numeric_limits<double>::infinity();
+  size_t step = (sizes.size() + kMostSizes - 1) / kMostSizes;
+  for (size_t first = 0; first < sizes.size(); first += step) {
+    size_t last = std::min(first + step, sizes.size()) - 1;
+    bound = std::min(bound, getRelaxedSeconds(capacity, sizes[last], sizes[first]));
+  }
+  return bound;
 }
 
 std::vector<Decision> Chooser::decide(const Choice &choice,

@@ -156,3 +156,36 @@ func.func @experts_with_up_and_no_kernel(%x: memref<?x64xf32>, %w: tensor<4x32x6
   strata.launch_grouped_product %x, %w up %w by %order, %offsets into %y gather operands f32 {experts_per_token = 2} : memref<?x64xf32>, tensor<4x32x64xf32> up tensor<4x32x64xf32>, memref<?xi32>, memref<5xi32> into memref<?x32xf32>
   return
 }
+
+// -----
+
+func.func @resolve_without_misses(%x: memref<?x8xi32>) {
+  // expected-error @+1 {{(launch_resolve_c1) expected slots, hits and misses, or a limit instead of them}}
+  "strata.launch_resolve"(%x, %x, %x) {table = 0 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 0>} : (memref<?x8xi32>, memref<?x8xi32>, memref<?x8xi32>) -> ()
+  return
+}
+
+// -----
+
+func.func @resolve_with_slots_and_a_limit(%x: memref<?x8xi32>) {
+  // expected-error @+1 {{(launch_resolve_c1) expected slots, hits and misses, or a limit instead of them}}
+  strata.launch_resolve %x into %x, %x, %x {limit = 2, table = 0} : memref<?x8xi32> into memref<?x8xi32>, memref<?x8xi32>, memref<?x8xi32>
+  return
+}
+
+// -----
+
+func.func @reload_of_nothing() {
+  // expected-error @+1 {{(launch_reload_c1) expected either a weight or a cache}}
+  strata.launch_reload engine 0 transfer 0
+  return
+}
+
+// -----
+
+func.func @reload_of_two_things() {
+  %w = strata.weight "w" stored f32 : tensor<8xf32>
+  // expected-error @+1 {{(launch_reload_c1) expected either a weight or a cache}}
+  strata.launch_reload (%w) engine 0 transfer 0 {cache = 0 : i64} : tensor<8xf32>
+  return
+}
