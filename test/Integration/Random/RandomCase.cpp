@@ -2,6 +2,7 @@
 #include "RandomCase.h"
 
 #include "Comparison.h"
+#include "PlacedRuns.h"
 
 #include "llvm/ADT/StringRef.h"
 
@@ -18,6 +19,9 @@ static constexpr double kBF16Tolerance = 0.05;
 //===----------------------------------------------------------------------===//
 // Drawing
 //===----------------------------------------------------------------------===//
+
+/// Of 10,000 cases a thousand: planning and waiting take longer than the rest of a case.
+static constexpr uint64_t kPlacedEvery = 10;
 
 static TokenBatch drawBatch(RandomNumbers &random, const RandomModel &model) {
   int64_t k = std::max<int64_t>(model.rows(), 4), vocabulary = model.config["vocab_size"];
@@ -68,6 +72,8 @@ RandomCase::RandomCase(uint64_t seed, uint64_t number) {
     replayedChoices = size_t(random.between(1, 4));
   comparesFusion = random.chance(20);
   scheduleSeed = random.next();
+  comparesPlaced = number % kPlacedEvery == 0;
+  placementSeed = random.next();
 }
 
 std::string RandomCase::describe() const {
@@ -88,6 +94,8 @@ public:
   CaseRun(const RandomCase &randomCase, const TestedModel &model, Coverage &coverage)
       : case_(randomCase), model_(model), coverage_(coverage) {}
   std::string run();
+  /// After `run`: what the CPU gave.
+  const RunResults &results() const { return oneShot_; }
   /// After `run`: the model without fusion gives the same bits.
   std::string compareUnfused(const TestedModel &unfused);
   /// After `run`: the reference on the model before it was shared, with the rows of each leader
@@ -355,6 +363,10 @@ static std::string runModel(const RandomCase &randomCase, const TestedModel &mod
     if (!failure.empty())
       return failure;
   }
+  if (randomCase.comparesPlaced)
+    if (std::string failure = comparePlaced(randomCase, model, run.results(), coverage);
+        !failure.empty())
+      return failure;
   return runShared(randomCase, model, coverage);
 }
 

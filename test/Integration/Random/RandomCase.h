@@ -19,6 +19,8 @@ struct RandomCase {
   size_t replayedChoices = 0;
   bool comparesFusion = false; ///< whether the CPU runs the model without fusion as well
   uint64_t scheduleSeed = 0;   ///< of the schedule that it then runs under
+  bool comparesPlaced = false; ///< whether the CPU runs the model within budgets as well
+  uint64_t placementSeed = 0;  ///< of these budgets
 
   RandomCase(uint64_t seed, uint64_t number);
   std::string describe() const;

@@ -124,7 +124,7 @@ rt::StepInput StepBuilder::build(const std::vector<Segment> &step,
     input.pages.insert(input.pages.end(), pages.begin(),
                        pages.begin() + (end + pageSize_ - 1) / pageSize_);
     for (int64_t position = segment.begin; position < end; ++position) {
-      if (random_.chance(plan_.wantedPercent))
+      if (random_.chance(plan_.wantedPercent) && int64_t(input.wanted.size()) < plan_.mostWanted)
         input.wanted.push_back(int32_t(input.tokenIds.size()));
       input.tokenIds.push_back(batch_[size_t(segment.sequence)][size_t(position)]);
       input.positions.push_back(int32_t(position));

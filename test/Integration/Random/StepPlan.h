@@ -21,7 +21,8 @@ struct Segment {
 struct StepPlan {
   std::string name;
   std::vector<std::vector<Segment>> steps;
-  int wantedPercent = 100; ///< of tokens whose logits are wanted
+  int wantedPercent = 100;                 ///< of tokens whose logits are wanted
+  int64_t mostWanted = rt::kMaxStepTokens; ///< tokens of a step whose logits are wanted
   /// Sequences lie in the same pages one after the other, so that each finds the records of the one
   /// before it.
   bool reusesPages = false;

@@ -2,7 +2,6 @@
 #include "TestedModel.h"
 
 #include "strata/InitAll.h"
-#include "strata/Pipeline.h"
 #include "strata/dialects/Strata/ModelAttributes.h"
 #include "strata/lib/Import/ImportModel.h"
 #include "strata/lib/Target/EmitPackage.h"
@@ -135,8 +134,10 @@ Expected<std::unique_ptr<TestedModel>> TestedModel::create(const RandomModel &mo
   return tested;
 }
 
-Status TestedModel::compile(bool fuse, const std::string &schedule) {
+Status TestedModel::compile(bool fuse, const std::string &schedule,
+                            const PlacementOptions &placement) {
   PipelineOptions options;
+  options.placement = placement;
   options.compute = model_.bf16Compute ? NumberFormat::BF16 : NumberFormat::F32;
   options.cache = model_.bf16Cache ? NumberFormat::BF16 : NumberFormat::F32;
   options.pageSize = model_.pageSize;
@@ -170,8 +171,9 @@ Status TestedModel::compile(bool fuse, const std::string &schedule) {
   return Status::success();
 }
 
-Expected<std::unique_ptr<TestedModel>> TestedModel::recompile(bool fuse,
-                                                              const std::string &schedule) const {
+Expected<std::unique_ptr<TestedModel>>
+TestedModel::recompile(bool fuse, const std::string &schedule,
+                       const PlacementOptions &placement) const {
   Expected<Checkpoint> checkpoint = Checkpoint::open(checkpoint_.path());
   if (!checkpoint.ok())
     return checkpoint.status();
@@ -181,7 +183,7 @@ Expected<std::unique_ptr<TestedModel>> TestedModel::recompile(bool fuse,
     errors += (errors.empty() ? "" : "\n") + diagnostic.str();
   });
   other->module_ = module_->clone();
-  if (Status status = other->compile(fuse, schedule); !status.ok())
+  if (Status status = other->compile(fuse, schedule, placement); !status.ok())
     return Status(status.code(), status.message() + errors);
   other->findChoices();
   return other;
@@ -194,6 +196,11 @@ Expected<std::unique_ptr<TestedModel>> TestedModel::withoutFusion() const {
 Expected<std::unique_ptr<TestedModel>>
 TestedModel::withSchedule(const std::string &schedule) const {
   return recompile(/*fuse=*/true, schedule);
+}
+
+Expected<std::unique_ptr<TestedModel>> TestedModel::withPlacement(const PlacementOptions &placement,
+                                                                  bool fuse) const {
+  return recompile(fuse, kDeclared, placement);
 }
 
 void TestedModel::findChoices() {

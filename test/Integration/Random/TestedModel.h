@@ -4,6 +4,7 @@
 
 #include "RandomModel.h"
 
+#include "strata/Pipeline.h"
 #include "strata/lib/Reference/ReferenceExecutor.h"
 #include "strata/runtime/core/Package.h"
 
@@ -31,6 +32,9 @@ public:
 
   /// The same model with each op in a launch of its own.
   Expected<std::unique_ptr<TestedModel>> withoutFusion() const;
+  /// The same model with far memory. What is refused is in the error.
+  Expected<std::unique_ptr<TestedModel>> withPlacement(const PlacementOptions &placement,
+                                                       bool fuse) const;
   /// A schedule that the model was not trained for, in any of the ways to write one; its leaders
   /// own an indexer. Nothing where there is none.
   std::optional<std::string> drawSchedule(RandomNumbers &random) const;
@@ -57,8 +61,9 @@ private:
       : model_(model), checkpoint_(std::move(checkpoint)), context_(std::move(context)) {}
   /// Passes and package; with another schedule than the declared one the module becomes that of
   /// the phase share.
-  Status compile(bool fuse, const std::string &schedule);
-  Expected<std::unique_ptr<TestedModel>> recompile(bool fuse, const std::string &schedule) const;
+  Status compile(bool fuse, const std::string &schedule, const PlacementOptions &placement = {});
+  Expected<std::unique_ptr<TestedModel>> recompile(bool fuse, const std::string &schedule,
+                                                   const PlacementOptions &placement = {}) const;
   void findChoices();
 
   const RandomModel &model_;

@@ -23,8 +23,9 @@ static constexpr const char *help =
 
 Makes small random models and batches, and compares runs on the cpu with each other (equal to the bit) and with the
 reference on the imported module, before sharing and fusion (the equality rule). Models with several indexers run
-once more under a schedule that they were not trained for, against the reference on the shared module. Ends with counts
-of what it went through. Exits with 1 after a difference, or if something that should be gone through was not.
+once more under a schedule that they were not trained for, against the reference on the shared module. One of ten models
+runs within budgets of near memory as well, down to the least feasible, with transfers that come late: equal to the bit.
+Ends with counts of what it went through. Exits with 1 after a difference, or if something that should be gone through was not.
 
   --count N    how many (default: 300)
   --seed N     another seed gives other models (default: 1)
