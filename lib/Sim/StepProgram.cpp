@@ -74,6 +74,12 @@ private:
   };
 
   void addCommand(const package::CommandEntry &entry);
+  /// The time of a command's computation, as measured or predicted.
+  double secondsOf(const package::CommandEntry &entry) const {
+    return isMeasured() ? options_.measured.commands[size_t(command_)]
+                        : device_.seconds(entry, facts_);
+  }
+  bool isMeasured() const { return !options_.measured.commands.empty(); }
   void addCompute(double seconds, bool isCollective = false);
   /// Starts a transfer. Of scattered rows `rows` says how many there are, and `rowBytes` how long
   /// each is.
@@ -106,6 +112,12 @@ private:
 
 } // namespace
 
+/// Commands that compute nothing.
+static bool movesOnly(Command command) {
+  return command == Command::Gather || command == Command::WriteBack ||
+         command == Command::Reload || command == Command::Wait;
+}
+
 void Builder::addCompute(double seconds, bool isCollective) {
   Operation operation;
   operation.nanoseconds = toNanoseconds(seconds * options_.computeScale);
@@ -128,6 +140,8 @@ int Builder::start(int engine, StallCause cause, int64_t bytes, bool toNear, int
   bool byRow = mover.kind == MachineEngine::Kind::Copy && rows > 0;
   transfer.setupNanoseconds =
       toNanoseconds(mover.operationSeconds * options_.transferScale * double(byRow ? rows : 1));
+  if (!options_.measured.engines.empty())
+    transfer.setupNanoseconds += toNanoseconds(options_.measured.engines[size_t(engine)]);
   transfer.stretch = options_.transferScale;
   if (rowBytes > 0 && mover.alignment > 1 && rowBytes % mover.alignment != 0)
     transfer.stretch *= mover.unalignedFactor;
@@ -148,6 +162,7 @@ int Builder::start(int engine, StallCause cause, int64_t bytes, bool toNear, int
 void Builder::wait(int transfer) {
   Operation operation;
   operation.kind = Operation::Kind::Wait;
+  operation.nanoseconds = toNanoseconds(options_.measured.wakeSeconds);
   operation.transfer = transfer;
   operation.command = command_;
   program_.operations.push_back(operation);
@@ -218,7 +233,7 @@ int Builder::findHotSet(const package::CommandEntry &entry) const {
 void Builder::attend(const package::CommandEntry &entry, int number) {
   const HotSet &hotSet = hotSets_[size_t(number)];
   const Table &table = tables_[size_t(hotSet.table->table())];
-  double seconds = device_.seconds(entry, facts_);
+  double seconds = secondsOf(entry);
   if (!table.resolution || table.resolution->blocks.size() < 2)
     return addCompute(seconds);
   int64_t bytes = bytesOf(hotSet.table->cache()), tokens = std::max<int64_t>(facts_.tokens(), 1);
@@ -258,7 +273,7 @@ void Builder::reload(const package::Reload &reload) {
 /// while the next one comes.
 void Builder::select(const package::CommandEntry &entry, const package::Select &select) {
   const package::Cache &cache = *manifest_.caches()->Get(uint32_t(select.cache()));
-  double seconds = device_.seconds(entry, facts_);
+  double seconds = secondsOf(entry);
   if (cache.residence() != package::Residence::Streamed)
     return addCompute(seconds);
   const package::BlockBuffers &buffers = *manifest_.block_buffers()->Get(uint32_t(cache.staging()));
@@ -300,7 +315,7 @@ void Builder::addCommand(const package::CommandEntry &entry) {
     auto found = facts_.resolutions.find(uint32_t(command_));
     table.resolution = found == facts_.resolutions.end() ? nullptr : &found->second;
     table.leaderIsMissing = resolve.limit() == 0;
-    return addCompute(machine_.launchSeconds);
+    return addCompute(isMeasured() ? secondsOf(entry) : machine_.launchSeconds);
   }
   case Command::Gather:
     gather(*entry.command_as_Gather());
@@ -325,7 +340,7 @@ void Builder::addCommand(const package::CommandEntry &entry) {
   default:
     if (int hotSet = findHotSet(entry); hotSet >= 0)
       return attend(entry, hotSet);
-    return addCompute(device_.seconds(entry, facts_));
+    return addCompute(secondsOf(entry));
   }
 }
 
@@ -341,7 +356,11 @@ StepProgram Builder::run() {
   std::vector<double> collectives = findCollectives(manifest_, machine_, facts_);
   for (uint32_t i = 0; i < manifest_.commands()->size(); ++i) {
     command_ = int(i);
-    addCommand(*manifest_.commands()->Get(i));
+    const package::CommandEntry &entry = *manifest_.commands()->Get(i);
+    addCommand(entry);
+    // Starting a transfer and asking for its end take a processor some time.
+    if (isMeasured() && movesOnly(entry.command_type()))
+      addCompute(secondsOf(entry));
     if (collectives[i] > 0)
       addCompute(collectives[i], /*isCollective=*/true);
   }

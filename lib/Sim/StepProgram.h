@@ -14,6 +14,14 @@ enum class Overlap {
   None,      ///< compute waits for everything that it brings as soon as it is on its way
 };
 
+/// What was measured of a package on the machine itself, in place of what descriptions say.
+struct MeasuredTimes {
+  std::vector<double> commands; ///< seconds of each command, without waiting; empty: as predicted
+  /// Seconds that transfers of each engine of the package take beyond what its rate says.
+  std::vector<double> engines;
+  double wakeSeconds = 0; ///< from the end of a transfer to the end of a wait for it
+};
+
 struct ProgramOptions {
   Formats formats;
   Overlap overlap = Overlap::AsWritten;
@@ -24,6 +32,7 @@ struct ProgramOptions {
   /// other; 0: as predicted. `calibrate` makes scales of them.
   double computeSeconds = 0, transferSeconds = 0;
   double computeScale = 1, transferScale = 1; ///< of predicted times
+  MeasuredTimes measured;
 };
 
 /// A step as the timeline runs it.

@@ -190,6 +190,9 @@ void Run::wait(const Operation &operation) {
   Stall stall{{now_, now_}, operation.transfer, operation.command};
   while (!hasEnded(operation.transfer))
     advance(std::numeric_limits<int64_t>::max() / 2);
+  if (now_ > stall.time.begin)
+    for (int64_t end = now_ + operation.nanoseconds; now_ < end;)
+      advance(end);
   stall.time.end = now_;
   if (stall.time.length() > 0)
     timeline_.stalls.push_back(stall);

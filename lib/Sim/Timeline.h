@@ -38,7 +38,7 @@ struct Operation {
     Wait,    ///< until a transfer has ended
   };
   Kind kind = Kind::Compute;
-  int64_t nanoseconds = 0;
+  int64_t nanoseconds = 0; ///< of a wait: until compute goes on, if it had to wait
   int transfer = -1;
   int command = -1;          ///< of the package
   bool isCollective = false; ///< between devices

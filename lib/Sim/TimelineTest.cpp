@@ -38,6 +38,17 @@ Links makeLinks(size_t engines) {
   return links;
 }
 
+TEST(Timeline, WhoHadToWaitGoesOnLater) {
+  Operation late = wait(0);
+  late.nanoseconds = 5;
+  EXPECT_EQ(
+      runTimeline({start(0), compute(60), late}, {transfer(0, 100)}, makeLinks(1)).nanoseconds,
+      105);
+  EXPECT_EQ(
+      runTimeline({start(0), compute(200), late}, {transfer(0, 100)}, makeLinks(1)).nanoseconds,
+      200);
+}
+
 TEST(Timeline, TransfersRunBesideCompute) {
   Timeline timeline =
       runTimeline({start(0), compute(60), wait(0), compute(10)}, {transfer(0, 100)}, makeLinks(1));

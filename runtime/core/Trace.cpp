@@ -69,6 +69,21 @@ void Trace::setCounter(std::string_view counter, Clock::time_point at, int64_t v
   counterValues_.push_back({intern(counter), nanoseconds(at - origin_), value});
 }
 
+std::vector<Trace::Measured> Trace::take() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<std::string_view> texts(texts_.size());
+  for (const auto &[text, number] : texts_)
+    texts[size_t(number)] = text;
+  std::vector<Measured> all;
+  all.reserve(events_.size());
+  for (const Event &event : events_)
+    all.push_back({texts[size_t(event.label)], texts[size_t(event.category)], event.track,
+                   event.begin, event.begin + event.duration, event.bytes});
+  events_.clear();
+  counterValues_.clear();
+  return all;
+}
+
 std::string Trace::getTierCounter(std::string_view tier) { return "bytes in " + std::string(tier); }
 
 /// A JSON string. Bytes beyond ASCII stay as they are: labels are UTF-8.

@@ -62,6 +62,17 @@ public:
     return origin_ + std::chrono::nanoseconds(nanoseconds);
   }
 
+  /// An event as it was added. The texts live as long as the trace.
+  struct Measured {
+    std::string_view label, category;
+    int track = 0;
+    int64_t begin = 0, end = 0; ///< nanoseconds after the trace was made
+    int64_t bytes = -1;
+  };
+  /// Hands over the events that were added since the last call, in their order, and forgets them
+  /// and the counters: for measurements in the same process.
+  std::vector<Measured> take();
+
   /// The events as JSON.
   std::string json() const;
   /// Writes `json()`; the file appears only when it is complete.

@@ -81,6 +81,21 @@ TEST(Trace, EnginesAreTracksAndCountersAreValues) {
   EXPECT_EQ(events[6]["args"]["value"], 64);
 }
 
+TEST(Trace, EventsAreHandedOverOnce) {
+  Trace trace;
+  trace.add("product", "Product", 0, trace.at(10), trace.at(30));
+  int in = trace.addTrack("engine in");
+  trace.addTransfer("rows", in, trace.at(5), trace.at(25), 64);
+  std::vector<Trace::Measured> events = trace.take();
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].label, "product");
+  EXPECT_EQ(events[0].category, "Product");
+  EXPECT_EQ(events[0].end - events[0].begin, 20);
+  EXPECT_EQ(events[1].track, in);
+  EXPECT_EQ(events[1].bytes, 64);
+  EXPECT_TRUE(trace.take().empty());
+}
+
 TEST(Trace, IsWrittenWhole) {
   TestFolder folder;
   Trace trace;
