@@ -1,5 +1,6 @@
 //===- strata-compile.cpp - From a model's MLIR to a package --------------===//
 #include "CommandLine.h"
+#include "Diagnostics.h"
 #include "Output.h"
 
 #include "../LlvmProgram.h"
@@ -13,7 +14,6 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
-#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace mlir;
@@ -62,6 +62,7 @@ static LogicalResult compile(const CommandLine &commandLine) {
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false); // an op may be a whole model
   auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->setDiagHandler(printDiagnostic);
   sources->AddNewSourceBuffer(std::move(file), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(*sources, &context);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
