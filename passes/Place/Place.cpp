@@ -26,6 +26,11 @@ using namespace strata;
 /// Tokens of a step when nothing is said: what strata-run feeds at once.
 static constexpr int64_t kDefaultTokens = 256;
 
+static bool hasEngine(const Machine &machine, int from, int to) {
+  return machine.findEngine(MachineEngine::Kind::Copy, from, to) >= 0 ||
+         machine.findEngine(MachineEngine::Kind::Gather, from, to) >= 0;
+}
+
 /// Compute needs a near tier, and what lies elsewhere a way to it and back.
 static LogicalResult checkMachine(Operation *op, const Machine &machine) {
   if (machine.tiers.size() < 2)
@@ -33,11 +38,19 @@ static LogicalResult checkMachine(Operation *op, const Machine &machine) {
                            << ": expected a near and a far tier but got "
                            << int64_t(machine.tiers.size());
   for (auto [from, to] : {std::pair(0, 1), std::pair(1, 0)})
-    if (machine.findEngine(MachineEngine::Kind::Copy, from, to) < 0 &&
-        machine.findEngine(MachineEngine::Kind::Gather, from, to) < 0)
+    if (!hasEngine(machine, from, to))
       return op->emitError() << "machine " << machine.name << ": expected an engine from "
                              << machine.tiers[from].name << " to " << machine.tiers[to].name;
   return success();
+}
+
+/// Homes lie in the machine's second tier; this makes another one the second.
+static Machine withFarTier(Machine machine, size_t far) {
+  std::swap(machine.tiers[1], machine.tiers[far]);
+  for (MachineEngine &engine : machine.engines)
+    for (int *tier : {&engine.from, &engine.to})
+      *tier = *tier == 1 ? int(far) : *tier == int(far) ? 1 : *tier;
+  return machine;
 }
 
 namespace {
@@ -56,6 +69,10 @@ private:
   LogicalResult readTrace(func::FuncOp step, PlaceSizes &sizes);
   FailureOr<PlannedStep> makePlan(const StepModel &model, const Machine &machine,
                                   const PlaceSizes &sizes, uint64_t capacity);
+  /// The same with homes in the nearest tier that has room for them, which becomes the second of
+  /// `machine`.
+  FailureOr<PlannedStep> makePlanWithRoom(const StepModel &model, Machine &machine,
+                                          const PlaceSizes &sizes, uint64_t capacity);
   /// The bytes of what stays near, where the verifier of tiers adds them up.
   void describeNear(const StepModel &model, const PlannedStep &planned, const plan::Problem &whole);
 };
@@ -105,6 +122,32 @@ FailureOr<PlannedStep> Place::makePlan(const StepModel &model, const Machine &ma
                     readPlan);
 }
 
+FailureOr<PlannedStep> Place::makePlanWithRoom(const StepModel &model, Machine &machine,
+                                               const PlaceSizes &sizes, uint64_t capacity) {
+  const Machine described = machine;
+  Machine single = machine;
+  single.partition = {};
+  std::string rooms;
+  for (size_t far = 1; far < described.tiers.size(); ++far) {
+    if (!hasEngine(described, int(far), 0) || !hasEngine(described, 0, int(far)))
+      continue;
+    machine = withFarTier(described, far);
+    FailureOr<PlannedStep> planned = makePlan(model, machine, sizes, capacity);
+    if (failed(planned))
+      return failure();
+    plan::Problem whole = makeProblem(model, single, sizes, capacity, planned->arenaBytes);
+    uint64_t room = machine.tiers[1].capacity * uint64_t(machine.devices), homes = 0;
+    for (const plan::Decision &decision : planned->plan.decisions)
+      if (!decision.isNear)
+        homes += whole.buffers[decision.buffer].bytes;
+    if (homes <= room)
+      return planned;
+    rooms += (rooms.empty() ? "" : ", and ") + describeBytes(homes) + " of " +
+             machine.tiers[1].name + " but there are " + describeBytes(room);
+  }
+  return getOperation().emitError() << "homes of what moves need " << rooms;
+}
+
 void Place::describeNear(const StepModel &model, const PlannedStep &planned,
                          const plan::Problem &whole) {
   Builder builder(&getContext());
@@ -139,7 +182,7 @@ LogicalResult Place::place() {
   uint64_t capacity = nearBytes ? uint64_t(nearBytes) : machine->tiers.front().capacity;
 
   StepModel model(step);
-  FailureOr<PlannedStep> planned = makePlan(model, *machine, *sizes, capacity);
+  FailureOr<PlannedStep> planned = makePlanWithRoom(model, *machine, *sizes, capacity);
   if (failed(planned))
     return failure();
   if (!writePlan.empty()) {

@@ -114,9 +114,6 @@ void strata::remarkCuts(func::FuncOp step, const Machine &machine) {
   SmallVector<LayerCut> cuts = findLayerCuts(step, layers);
   SmallVector<unsigned> starts = proposeStages(cuts, layers.getLayers().size(), unsigned(stages));
   for (const LayerCut &cut : cuts) {
-    bool isProposed = llvm::is_contained(starts, cut.layer);
-    if (!isProposed && cut.isSafe())
-      continue;
     std::string text =
         llvm::formatv("a cut before layer {0} carries {1} bytes of activations for each token",
                       cut.layer, cut.getActivationBytesPerToken());
@@ -125,7 +122,9 @@ void strata::remarkCuts(func::FuncOp step, const Machine &machine) {
                             cut.getRowBytesPerToken());
     if (!cut.caches.empty())
       text += "; it is impossible, since it divides a cache";
-    if (isProposed)
+    if (cut.isSafe())
+      text += "; it is safe";
+    if (llvm::is_contained(starts, cut.layer))
       text += llvm::formatv("; one of {0} stages starts there", stages);
     remark::analysis(cut.first->getLoc(), placeRemark("PipelineCut")) << text;
   }

@@ -17,6 +17,9 @@ using namespace strata;
 /// What is set aside is found to this part of the capacity.
 static constexpr uint64_t kPrecision = 512;
 
+/// What may move, the most first.
+static constexpr Movable kAllMovable[] = {Movable::All, Movable::AllButRows, Movable::Weights};
+
 std::string strata::describeBytes(uint64_t bytes) {
   return llvm::formatv("{0} bytes ({1:F2} MiB)", bytes, double(bytes) / 0x1p20);
 }
@@ -38,10 +41,12 @@ private:
   /// Whether a plan with so much set aside fits; `planned` is what it would be.
   FailureOr<bool> tryPlan(PlannedStep &planned, uint64_t capacity, uint64_t setAside,
                           Movable movable);
-  /// A plan that fits, with as little set aside as possible; nothing, and the least capacity that
-  /// was found, if there is none.
-  FailureOr<std::optional<PlannedStep>> search(uint64_t capacity, Movable movable,
-                                               uint64_t &leastCapacity);
+  /// What the planner takes to be the least capacity; it doesn't know everything.
+  FailureOr<uint64_t> getKnownLeast(Movable movable);
+  /// A plan that fits, with as little set aside as possible; nothing if none is found.
+  FailureOr<std::optional<PlannedStep>> search(uint64_t capacity, Movable movable);
+  /// The plan that needs least.
+  FailureOr<PlannedStep> findLeast();
   /// Decisions of a plan, with as deep sets of slots as fit; their bytes with activations.
   FailureOr<uint64_t> decide(PlannedStep &planned, uint64_t capacity);
   /// Bytes of activations of the step when the decisions are written into it.
@@ -99,8 +104,32 @@ FailureOr<bool> Planner::tryPlan(PlannedStep &planned, uint64_t capacity, uint64
   return *bytes <= capacity;
 }
 
-FailureOr<std::optional<PlannedStep>> Planner::search(uint64_t capacity, Movable movable,
-                                                      uint64_t &leastCapacity) {
+FailureOr<uint64_t> Planner::getKnownLeast(Movable movable) {
+  plan::Problem unlimited =
+      makeProblem(model, machine, sizes, std::numeric_limits<int64_t>::max(), wholeArena, movable);
+  Expected<plan::Plan> whole = plan::makePlan(unlimited, machine);
+  if (!whole.ok())
+    return getStep().emitError() << whole.status().message();
+  return whole->leastCapacity;
+}
+
+FailureOr<PlannedStep> Planner::findLeast() {
+  PlannedStep best;
+  best.nearBytes = std::numeric_limits<uint64_t>::max();
+  for (Movable movable : kAllMovable) {
+    FailureOr<uint64_t> known = getKnownLeast(movable);
+    if (failed(known))
+      return failure();
+    PlannedStep planned;
+    if (failed(tryPlan(planned, *known, 0, movable)))
+      return failure();
+    if (planned.nearBytes < best.nearBytes)
+      best = std::move(planned);
+  }
+  return best;
+}
+
+FailureOr<std::optional<PlannedStep>> Planner::search(uint64_t capacity, Movable movable) {
   PlannedStep planned;
   FailureOr<bool> fits = tryPlan(planned, capacity, 0, movable);
   if (failed(fits))
@@ -109,17 +138,14 @@ FailureOr<std::optional<PlannedStep>> Planner::search(uint64_t capacity, Movable
     return std::optional(std::move(planned));
   bool isFound = *fits;
   // With all that it can set aside the planner keeps nothing near that could move.
-  plan::Problem unlimited =
-      makeProblem(model, machine, sizes, std::numeric_limits<int64_t>::max(), wholeArena, movable);
-  Expected<plan::Plan> whole = plan::makePlan(unlimited, machine);
-  if (!whole.ok())
-    return getStep().emitError() << whole.status().message();
-  uint64_t least = whole->leastCapacity, most = capacity - std::min(capacity, least);
+  FailureOr<uint64_t> known = getKnownLeast(movable);
+  if (failed(known))
+    return failure();
+  uint64_t most = capacity - std::min(capacity, *known);
   PlannedStep best;
-  fits = tryPlan(best, std::max(capacity, least), most, movable);
+  fits = tryPlan(best, std::max(capacity, *known), most, movable);
   if (failed(fits))
     return failure();
-  leastCapacity = std::min(leastCapacity, best.nearBytes);
   if (isFound)
     return std::optional(std::move(planned));
   if (best.nearBytes > capacity)
@@ -143,19 +169,26 @@ FailureOr<PlannedStep> Planner::plan(uint64_t capacity) {
   if (failed(arena))
     return failure();
   wholeArena = *arena;
-  uint64_t least = std::numeric_limits<uint64_t>::max();
-  for (Movable movable : {Movable::All, Movable::AllButRows, Movable::Weights}) {
-    FailureOr<std::optional<PlannedStep>> found = search(capacity, movable, least);
-    if (failed(found))
+  std::optional<PlannedStep> found;
+  for (Movable movable : kAllMovable) {
+    FailureOr<std::optional<PlannedStep>> searched = search(capacity, movable);
+    if (failed(searched))
       return failure();
-    if (!*found)
-      continue;
+    found = std::move(*searched);
+    if (found)
+      break;
+  }
+  FailureOr<PlannedStep> leastStep = findLeast();
+  if (failed(leastStep))
+    return failure();
+  uint64_t least = leastStep->nearBytes;
+  if (!found && least <= capacity)
+    found = std::move(*leastStep);
+  if (found) {
     // What the planner did not know of.
-    plan::Plan &plan = (*found)->plan;
-    plan.nearBytes = (*found)->nearBytes;
-    if ((*found)->decisions.movesAnything())
-      plan.leastCapacity = least;
-    return std::move(**found);
+    found->plan.nearBytes = found->nearBytes;
+    found->plan.leastCapacity = least;
+    return std::move(*found);
   }
   return getStep().emitError() << "can't be placed in " << describeBytes(capacity) << " of "
                                << machine.tiers.front().name << ": the least feasible size is "

@@ -36,6 +36,9 @@ struct EngineState {
 
   double getSeconds(Operation *transfer) const {
     auto bytes = transfer->getAttrOfType<IntegerAttr>("tier.bytes");
+    // A gather that is expected to bring nothing is not started.
+    if (bytes && bytes.getInt() == 0)
+      return 0;
     double seconds = operationSeconds;
     if (bytes && bandwidth > 0)
       seconds += double(bytes.getInt()) / bandwidth;

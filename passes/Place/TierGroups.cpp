@@ -3,6 +3,7 @@
 #include "strata/passes/Place/TierWriter.h"
 
 #include "strata/dialects/Strata/ModelAttributes.h"
+#include "strata/lib/Plan/Transfers.h"
 
 using namespace mlir;
 using namespace strata;
@@ -101,7 +102,7 @@ void TierWriter::writeGroup(unsigned number) {
   // All gathers start here, in the order in which they are needed.
   SmallVector<Value> pending;
   const plan::RowGroup &planned = problem.groups[number];
-  double share = planned.misses.at(double(table.getSlots()) / double(group.k));
+  double missing = plan::getExpectedMisses(problem, planned, table.getSlots());
   for (unsigned member : group.caches) {
     const StepCache &cache = model.caches[member];
     MovedCache &entry = moved[member];
@@ -111,7 +112,7 @@ void TierWriter::writeGroup(unsigned number) {
         builder, cache.readers.front()->getLoc(),
         tier::PendingType::get(context, hotSets[member].getType()), home, hotSets[member], plan,
         isAppended ? entry.appended : entry.stage, getEngine(index.ofCache(member)));
-    annotate(gather, share * double(problem.tokens * group.k * cache.type.getRecordBytes()));
+    annotate(gather, missing * double(cache.type.getRecordBytes()));
     pending.push_back(gather.getPending());
     if (isImported)
       lastAtTop = gather;
