@@ -167,7 +167,8 @@ void readLink(const json &value, const std::string &place, Machine &machine, Sta
   reader.text("name", link.name);
   reader.number("bandwidth", link.bandwidth, 1, kMostRate, true);
   link.bothDirections = 2 * link.bandwidth;
-  reader.number("both_directions", link.bothDirections, 1, kMostRate, false);
+  // One direction alone is at least as slow as both together.
+  reader.number("both_directions", link.bothDirections, link.bandwidth, kMostRate, false);
   reader.integer("shared_by", link.sharedBy, 1, kMostDevices, false);
   reader.text("source", link.source, false);
   reader.end();

@@ -80,6 +80,9 @@ TEST(Machine, ErrorsNameTheField) {
             "m.json.compute: unknown field \"devices\"");
   EXPECT_EQ(errorOf(kSmall, "\"bandwidth\": 1e9}]", "\"bandwidth\": 1e9, \"source\": 1}]"),
             "m.json.tiers[1].source: expected a text but got 1");
+  EXPECT_EQ(errorOf(kSmall, "\"name\": \"bus\"", "\"name\": \"bus\", \"both_directions\": 1"),
+            "m.json.links[0].both_directions: expected a number from 1000000000 to 1e+18 but got "
+            "1");
   EXPECT_EQ(
       errorOf(kSmall, "\"small\",", "\"small\", \"devices\": 8, \"partition\": {\"tensor\": 4},"),
       "m.json.partition: expected max(tensor, expert) × pipeline to be the 8 devices but got "

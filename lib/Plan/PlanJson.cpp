@@ -133,6 +133,9 @@ static Status readNamed(const Reader &reader, const json &file, const char *list
   return Status::success();
 }
 
+static const std::set<std::string> kFileFields = {"machine",  "context",   "batch",  "tokens",
+                                                  "capacity", "predicted", "groups", "buffers"};
+
 Expected<Plan> readPlan(const Problem &problem, const std::string &text, const std::string &name) {
   Reader reader(name);
   Expected<json> parsed = parseJson(text);
@@ -140,6 +143,9 @@ Expected<Plan> readPlan(const Problem &problem, const std::string &text, const s
     return reader.fail(parsed.status().message());
   if (!parsed->is_object())
     return reader.fail("expected an object");
+  for (const auto &[field, value] : parsed->items())
+    if (!kFileFields.count(field))
+      return reader.fail("the field '" + field + "' is unknown");
   Plan plan;
   plan.slotsOfGroup.resize(problem.groups.size());
   plan.decisions.resize(problem.buffers.size());

@@ -195,6 +195,8 @@ TEST(Plan, RefusesFilesThatAreNoPlansOfTheProgram) {
             "p.json: 'weight 0': 'near': expected true or false but got 1");
   EXPECT_EQ(error(replace("\"offset\": 0", "\"ofset\": 0")),
             "p.json: 'weight 0': the field 'ofset' is unknown");
+  EXPECT_EQ(error(replace("\"capacity\"", "\"capacities\"")),
+            "p.json: the field 'capacities' is unknown");
   EXPECT_EQ(error(replace("\"near\": true", "\"near\": false, \"engine\": 1")),
             "p.json: 'weight 0': 'engine': expected the name of an engine but got 1");
 }
