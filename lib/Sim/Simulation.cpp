@@ -12,12 +12,15 @@ namespace strata::sim {
 using rt::StallCause;
 
 uint64_t Simulation::capacity(size_t tier) const {
-  // The package's budget is what it was placed for; without one the machine's. Of several devices
-  // a package has them all together.
+  // The package's budget is what the near tier was placed for; without one the machine's. Of
+  // several devices a package has them all together.
   const auto *tiers = manifest().tiers();
-  if (machine.devices == 1 && tiers && tier < tiers->size() &&
-      tiers->Get(uint32_t(tier))->capacity() > 0)
-    return tiers->Get(uint32_t(tier))->capacity();
+  if (tier == 0 && machine.devices == 1 && tiers && tiers->size() > 0 &&
+      tiers->Get(0)->capacity() > 0)
+    return tiers->Get(0)->capacity();
+  for (const MachineTier &described : machine.tiers)
+    if (tier > 0 && described.name == tierName(tier))
+      return described.capacity;
   return tier < machine.tiers.size() ? machine.tiers[tier].capacity : 0;
 }
 
