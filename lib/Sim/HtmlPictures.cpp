@@ -255,7 +255,19 @@ std::string drawTimeline(const Simulation &simulation, Interval range) {
   return result + "</svg>\n";
 }
 
-Interval findMiddleGroup(const Simulation &simulation) {
+/// Time of the transfers to near memory that begin within.
+static int64_t getTransferTime(const StepResult &step, const Interval &range) {
+  int64_t time = 0;
+  for (size_t i = 0; i < step.program.transfers.size(); ++i) {
+    const Interval &transfer = step.timeline.transfers[i];
+    if (step.program.transfers[i].toNear && transfer.begin >= range.begin &&
+        transfer.begin < range.end)
+      time += transfer.length();
+  }
+  return time;
+}
+
+Interval findBusiestGroup(const Simulation &simulation) {
   const StepResult &step = simulation.step;
   std::vector<int64_t> begins;
   int last = -1;
@@ -270,8 +282,13 @@ Interval findMiddleGroup(const Simulation &simulation) {
   if (begins.size() < 2)
     return {};
   size_t middle = begins.size() / 2;
-  int64_t margin = (begins[middle] - begins[middle - 1]) / 10;
-  return {std::max<int64_t>(begins[middle - 1] - margin, 0), begins[middle] + margin};
+  Interval best{begins[middle - 1], begins[middle]};
+  for (size_t i = 1; i < begins.size(); ++i)
+    if (Interval group{begins[i - 1], begins[i]};
+        getTransferTime(step, group) > getTransferTime(step, best))
+      best = group;
+  int64_t margin = best.length() / 10;
+  return {std::max<int64_t>(best.begin - margin, 0), best.end + margin};
 }
 
 //===----------------------------------------------------------------------===//

@@ -11,9 +11,9 @@ namespace strata::sim {
 /// Compute and each engine as a track, from `from` to `to` (nanoseconds of the step).
 std::string drawTimeline(const Simulation &simulation, Interval range);
 
-/// The time of one share group in the middle of the step: from its Resolve to the next one's; empty
+/// The time of the share group that brings most: from its Resolve to the next one's; empty
 /// where there is none.
-Interval findMiddleGroup(const Simulation &simulation);
+Interval findBusiestGroup(const Simulation &simulation);
 
 /// Bytes in use of the near tier by class over the step.
 std::string drawMemory(const Simulation &simulation);

@@ -128,9 +128,10 @@ std::string writeHtml(const Simulation &simulation) {
   Interval all{0, simulation.step.timeline.nanoseconds};
   text += card(simulation.isRun ? "The last step" : "The step",
                "Compute above, a track for each engine below.", drawTimeline(simulation, all));
-  if (Interval group = findMiddleGroup(simulation); group.length() > 0)
+  if (Interval group = findBusiestGroup(simulation); group.length() > 0)
     text += card("One share group",
-                 "From the choice of rows in one leading layer to that in the next one.",
+                 "The one that brings most: from the choice of rows in its leading layer to the "
+                 "next choice.",
                  drawTimeline(simulation, group));
   text += card("Near memory", "Bytes in use over the step, by what they are for.",
                drawMemory(simulation));
