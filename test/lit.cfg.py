@@ -1,7 +1,7 @@
 """How lit runs the tests: `.mlir` and `.test` files here, and the GoogleTest programs (Unit/).
 
 What a RUN line may use:
-  strata-opt, strata-import, strata-compile, strata-run, strata-sim   the build's tools
+  strata-opt, strata-import, strata-compile, strata-run, strata-sim, strata-bench   the build's tools
   FileCheck, not, split-file, count                       LLVM 22's
   %python           the interpreter that runs lit
   %inputs           test/Inputs

@@ -101,13 +101,16 @@ Measurement::Candidate &Measurement::add(const char *name, std::string shape, st
   return candidates_.back();
 }
 
-static std::string megabytes(uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
+static std::string sizeText(uint64_t bytes) {
+  return bytes < 1 << 20 ? std::to_string(bytes >> 10) + " KiB"
+                         : std::to_string(bytes >> 20) + " MiB";
+}
 
 void Measurement::addRead() {
   int64_t pieces = int64_t(options_.bufferBytes / kParts) / kPiece;
   Candidate &candidate =
-      add("read", megabytes(uint64_t(pieces * kPiece)) + " of " + megabytes(options_.bufferBytes),
-          "", "GB/s");
+      add("read", sizeText(uint64_t(pieces * kPiece)) + " of " + sizeText(options_.bufferBytes), "",
+          "GB/s");
   candidate.amount = double(pieces * kPiece);
   candidate.run = [this, pieces, part = uint64_t(0)]() mutable {
     const std::byte *begin = data_ + part++ % kParts * uint64_t(pieces * kPiece);
@@ -122,10 +125,9 @@ void Measurement::addGather(int64_t rowBytes, Prefetch prefetch) {
   int64_t count = int64_t(rows.size() / kParts);
   static constexpr const char *kNames[] = {"no prefetch, ", "4 rows ahead to the first level, ",
                                            "4 rows ahead to the second level, "};
-  Candidate &candidate =
-      add("gather",
-          "rows of " + std::to_string(rowBytes) + " B over " + megabytes(options_.bufferBytes),
-          kNames[int(prefetch)], "GB/s");
+  Candidate &candidate = add(
+      "gather", "rows of " + std::to_string(rowBytes) + " B over " + sizeText(options_.bufferBytes),
+      kNames[int(prefetch)], "GB/s");
   candidate.amount = double(count * rowBytes);
   candidate.run = [this, rowBytes, prefetch, count, &rows, part = uint64_t(0)]() mutable {
     const uint32_t *begin = rows.data() + part++ % kParts * uint64_t(count);

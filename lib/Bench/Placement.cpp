@@ -6,7 +6,7 @@
 #include "strata/runtime/cpu/CpuExecutor.h"
 
 #include <algorithm>
-#include <cmath>
+#include <functional>
 #include <random>
 
 namespace strata::bench {
@@ -15,6 +15,8 @@ namespace {
 
 /// Steps before the first sample: hot sets and caches of the processor fill.
 constexpr int64_t kFirstSteps = 8;
+/// So many times the wanted steps are run at most, to find undisturbed ones.
+constexpr int kMostRounds = 3;
 
 class Comparison {
 public:
@@ -26,6 +28,7 @@ public:
 private:
   Status readPrompts(rt::Session &session);
   Status sample(rt::Session &session, StepRecorder &recorder, Placement &result);
+  Status checkEngines() const;
   Status plan(rt::SessionOptions &session, rt::ExecutorOptions &limits);
 
   const rt::Package &package_;
@@ -37,6 +40,19 @@ private:
 
 } // namespace
 
+/// The executor's engines have the rates that the package was compiled with.
+Status Comparison::checkEngines() const {
+  for (uint32_t i = 0; i < engines_.size(); ++i) {
+    const package::Engine &ours = *manifest_.engines()->Get(i);
+    const MachineEngine &theirs = machine_.engines[size_t(engines_[i])];
+    if (ours.bandwidth() != theirs.bandwidth || ours.operation_seconds() != theirs.operationSeconds)
+      return Status(StatusCode::InvalidArgument,
+                    "expected the machine that the package was compiled for, but engine \"" +
+                        theirs.name + "\" of " + machine_.name + " has another rate");
+  }
+  return Status::success();
+}
+
 Status Comparison::plan(rt::SessionOptions &session, rt::ExecutorOptions &limits) {
   const package::PlacementPlan *placement = manifest_.placement();
   if (!placement)
@@ -45,18 +61,24 @@ Status Comparison::plan(rt::SessionOptions &session, rt::ExecutorOptions &limits
   if (package_.model().rowsAreInput)
     return Status(StatusCode::InvalidArgument, "expected a package that chooses its own rows");
   session.chunk = options_.chunk ? options_.chunk : std::max<int64_t>(placement->tokens(), 1);
-  session.maxNewTokens = kFirstSteps + 2 * int64_t(options_.samples) * options_.steps + 1;
+  session.maxNewTokens =
+      kFirstSteps + 2 * kMostRounds * int64_t(options_.samples) * options_.steps + 1;
   session.ignoreEos = session.keepRows = true;
   int64_t room = placement->context() - session.maxNewTokens + 1;
   if (options_.promptTokens == 0)
     options_.promptTokens = room;
-  if (options_.promptTokens < 1 || options_.promptTokens > room)
+  auto text = [](int64_t number) { return std::to_string(number); };
+  if (room < 1)
     return Status(StatusCode::InvalidArgument,
-                  "expected prompts of 1 to " + std::to_string(room) + " tokens, so that " +
-                      std::to_string(session.maxNewTokens) +
-                      " new ones have room in the plan's context of " +
-                      std::to_string(placement->context()) + ", but got " +
-                      std::to_string(options_.promptTokens));
+                  "expected a plan for a context of at least " + text(session.maxNewTokens) +
+                      " positions, for " + text(session.maxNewTokens) +
+                      " new tokens at most, but got " + text(placement->context()) +
+                      ": take fewer samples or steps");
+  if (options_.promptTokens > room)
+    return Status(StatusCode::InvalidArgument, "--prompt-tokens: expected at most " + text(room) +
+                                                   " of the " + text(placement->context()) +
+                                                   " positions of the plan but got " +
+                                                   text(options_.promptTokens));
   std::vector<int64_t> lengths(size_t(options_.sequences), options_.promptTokens);
   return rt::planExecutor(package_.model(), session, lengths, limits);
 }
@@ -84,37 +106,48 @@ static double median(const std::vector<RecordedStep> &steps, double RecordedStep
   return quantile(std::move(values), 0.5);
 }
 
-/// Leaves out disturbed steps, unless most are.
-static std::vector<RecordedStep> selectQuiet(std::vector<RecordedStep> steps) {
-  std::vector<RecordedStep> quiet;
-  for (const RecordedStep &step : steps)
-    if (!step.isDisturbed)
-      quiet.push_back(step);
-  return quiet.size() * 2 > steps.size() ? quiet : steps;
+static bool isDisturbed(const RecordedStep &step) {
+  return step.displaced > Disturbance::kMost * step.seconds;
+}
+
+/// The least disturbed ones.
+static void keepQuiet(std::vector<RecordedStep> &steps, size_t count) {
+  std::sort(steps.begin(), steps.end(), [](const RecordedStep &a, const RecordedStep &b) {
+    return a.displaced / a.seconds < b.displaced / b.seconds;
+  });
+  steps.resize(std::min(steps.size(), count));
 }
 
 Status Comparison::sample(rt::Session &session, StepRecorder &recorder, Placement &result) {
   std::vector<RecordedStep> calibrating, measured;
-  for (int i = 0; i < 2 * options_.steps; ++i) {
-    if (Status status = session.step(); !status.ok())
-      return status;
+  auto isEnough = [&](const std::vector<RecordedStep> &steps) {
+    return std::count_if(steps.begin(), steps.end(), std::not_fn(isDisturbed)) >= options_.steps;
+  };
+  for (int i = 0;
+       i < kMostRounds * options_.steps && !(isEnough(calibrating) && isEnough(measured)); ++i)
     // Either kind comes first in turn, so that what changes slowly changes neither.
-    (i % 4 == 0 || i % 4 == 3 ? calibrating : measured).push_back(recorder.last());
-  }
+    for (bool isFirst : {true, false}) {
+      if (Status status = session.step(); !status.ok())
+        return status;
+      (isFirst == (i % 2 == 0) ? calibrating : measured).push_back(recorder.last());
+    }
   PlacementSample sample;
-  std::vector<RecordedStep> all = measured;
-  calibrating = selectQuiet(std::move(calibrating));
-  measured = selectQuiet(std::move(measured));
-  sample.steps = measured.size();
-  sample.rejected = all.size() - measured.size();
-  sample.isDisturbed = std::any_of(measured.begin(), measured.end(),
-                                   [](const RecordedStep &step) { return step.isDisturbed; });
+  sample.rejected = measured.size() - size_t(options_.steps);
+  keepQuiet(calibrating, size_t(options_.steps));
+  keepQuiet(measured, size_t(options_.steps));
+  sample.isDisturbed = isDisturbed(measured.back());
+  for (const RecordedStep &step : measured)
+    sample.displaced += step.displaced / step.seconds / double(measured.size());
   result.calibration = calibrate(calibrating);
   double rest = median(calibrating, &RecordedStep::rest);
   sim::ProgramOptions program;
   program.measured = result.calibration;
-  std::vector<double> predicted, stalls;
+  sim::ProgramOptions plain;
+  plain.measured.commands = result.calibration.commands;
+  std::vector<double> predicted, plainlyPredicted, stalls;
   for (const RecordedStep &step : measured) {
+    sim::StepResult other = sim::simulateStep(manifest_, machine_, engines_, step.facts, plain);
+    plainlyPredicted.push_back(double(other.nanoseconds) / 1e9 + rest);
     result.step = sim::simulateStep(manifest_, machine_, engines_, step.facts, program);
     predicted.push_back(double(result.step.nanoseconds) / 1e9 + rest);
     int64_t waited = 0;
@@ -124,6 +157,7 @@ Status Comparison::sample(rt::Session &session, StepRecorder &recorder, Placemen
   }
   sample.seconds = median(measured, &RecordedStep::seconds);
   sample.predicted = quantile(predicted, 0.5);
+  sample.plain = quantile(plainlyPredicted, 0.5);
   sample.stalls = median(measured, &RecordedStep::stalls);
   sample.predictedStalls = quantile(stalls, 0.5);
   std::vector<double> commands;
@@ -140,6 +174,8 @@ Expected<Placement> Comparison::run(const Checkpoint &checkpoint) {
   if (!engines.ok())
     return engines.status();
   engines_ = std::move(*engines);
+  if (Status status = checkEngines(); !status.ok())
+    return status;
   rt::SessionOptions sessionOptions;
   rt::Trace trace;
   rt::ExecutorOptions limits;

@@ -15,18 +15,22 @@ struct PlacementOptions {
   int64_t chunk = 0; ///< most tokens of a step while prompts are read; 0: the plan's
   int threads = 0;   ///< 0: one for each processor
   int samples = 10;
-  int steps = 8; ///< measured ones of a sample; as many others calibrate
+  int steps = 5; ///< measured ones of a sample; as many others calibrate
 };
 
 /// Steps that calibrate and steps that are measured, taken in turn.
 struct PlacementSample {
   double seconds = 0, predicted = 0; ///< medians of the measured steps, and of their predictions
+  /// The prediction from the commands' times alone, with rates of transfers as the machine says.
+  double plain = 0;
   double stalls = 0, predictedStalls = 0;
   double commands = 0, predictedCommands = 0; ///< without waiting
-  size_t steps = 0, rejected = 0;             ///< measured ones
+  size_t rejected = 0;                        ///< measured steps that were left out
+  double displaced = 0; ///< of the measured steps' time: when threads waited for a processor
   bool isDisturbed = false;
 
   double error() const { return seconds > 0 ? predicted / seconds - 1 : 0; }
+  double plainError() const { return seconds > 0 ? plain / seconds - 1 : 0; }
 };
 
 struct Placement {
@@ -38,6 +42,7 @@ struct Placement {
 
   /// The median of the samples' relative errors, without sign.
   double error() const;
+  double plainError() const;
   /// A line for all samples: the peer is the prediction.
   Line line(const Ceilings &ceilings) const;
   /// A text of some lines, the last one with the error.

@@ -8,12 +8,16 @@
 
 namespace strata::bench {
 
-double Placement::error() const {
+static double medianOf(const std::vector<PlacementSample> &samples,
+                       double (PlacementSample::*error)() const) {
   std::vector<double> errors;
   for (const PlacementSample &sample : samples)
-    errors.push_back(std::fabs(sample.error()));
+    errors.push_back(std::fabs((sample.*error)()));
   return quantile(std::move(errors), 0.5);
 }
+
+double Placement::error() const { return medianOf(samples, &PlacementSample::error); }
+double Placement::plainError() const { return medianOf(samples, &PlacementSample::plainError); }
 
 Line Placement::line(const Ceilings &ceilings) const {
   Line line;
@@ -45,12 +49,12 @@ std::string Placement::text(const Ceilings &ceilings) const {
   std::string text = "            step in us, measured and predicted    waiting       commands\n";
   for (size_t i = 0; i < samples.size(); ++i) {
     const PlacementSample &sample = samples[i];
-    std::snprintf(
-        buffer, sizeof buffer,
-        "sample %2zu  %9.1f %9.1f (%+5.1f %%)  %9.1f %9.1f  %9.1f %9.1f  %zu rejected%s\n", i + 1,
-        sample.seconds * 1e6, sample.predicted * 1e6, sample.error() * 100, sample.stalls * 1e6,
-        sample.predictedStalls * 1e6, sample.commands * 1e6, sample.predictedCommands * 1e6,
-        sample.rejected, sample.isDisturbed ? ", disturbed" : "");
+    std::snprintf(buffer, sizeof buffer,
+                  "sample %2zu  %9.1f %9.1f (%+5.1f %%)  %9.1f %9.1f  %9.1f %9.1f  %zu rejected, "
+                  "%.0f %% displaced\n",
+                  i + 1, sample.seconds * 1e6, sample.predicted * 1e6, sample.error() * 100,
+                  sample.stalls * 1e6, sample.predictedStalls * 1e6, sample.commands * 1e6,
+                  sample.predictedCommands * 1e6, sample.rejected, sample.displaced * 100);
     text += buffer;
   }
   std::snprintf(buffer, sizeof buffer,
@@ -58,14 +62,17 @@ std::string Placement::text(const Ceilings &ceilings) const {
                 "transfers are late by",
                 calibration.wakeSeconds * 1e6);
   text += buffer;
-  for (double late : calibration.engines) {
-    std::snprintf(buffer, sizeof buffer, " %.1f", late * 1e6);
+  for (const sim::MeasuredTimes::Engine &engine : calibration.engines) {
+    std::snprintf(buffer, sizeof buffer, " %.1f us and %.0f %%", engine.lateSeconds * 1e6,
+                  (engine.stretch - 1) * 100);
     text += buffer;
   }
-  text += " us\n" + writeText(line(ceilings)) + "\n";
-  std::snprintf(buffer, sizeof buffer,
-                "relative error of the predicted step, median of %zu: %.1f %%\n", samples.size(),
-                error() * 100);
+  text += "\n" + writeText(line(ceilings)) + "\n";
+  std::snprintf(
+      buffer, sizeof buffer,
+      "relative error of the predicted step, median of %zu: %.1f %% (%.1f %% from the times "
+      "of commands alone)\n",
+      samples.size(), error() * 100, plainError() * 100);
   return text + buffer;
 }
 
@@ -73,6 +80,7 @@ std::string Placement::json(const Ceilings &ceilings) const {
   using Json = nlohmann::ordered_json;
   Json json = Json::parse(writeJson(line(ceilings)), nullptr, /*allow_exceptions=*/false);
   json["error"] = error();
+  json["error_from_commands_alone"] = plainError();
   json["predictions"] = Json::array();
   for (const PlacementSample &sample : samples)
     json["predictions"].push_back({{"time_us", sample.seconds * 1e6},
@@ -81,6 +89,7 @@ std::string Placement::json(const Ceilings &ceilings) const {
                                    {"stalls_us", sample.stalls * 1e6},
                                    {"predicted_stalls_us", sample.predictedStalls * 1e6},
                                    {"rejected", sample.rejected},
+                                   {"displaced", sample.displaced},
                                    {"disturbed", sample.isDisturbed}});
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -12,23 +12,25 @@
 
 namespace strata::bench {
 
-/// Tells whether the system took a processor away from a measurement: its involuntary context
-/// switches, as getrusage counts them.
+/// How long threads of this process were ready to run but had no processor: the system's count for
+/// each thread (/proc/self/task/N/schedstat), added up. Where the system doesn't count that, any
+/// involuntary context switch is a disturbance of unknown length.
 class Disturbance {
 public:
-  enum class Of {
-    Process, ///< all threads: for work that keeps all of them busy
-    Thread,  ///< the calling one: where other threads of the process are meant to take turns
-  };
-  explicit Disturbance(Of what) : what_(what) { begin(); }
+  Disturbance() : before_(count()) {}
 
-  void begin() { before_ = count(); }
-  bool happened() const { return count() != before_; }
+  /// Seconds since this was made.
+  double seconds() const;
+  /// What is told from undisturbed: more than this share of the time of a sample.
+  static constexpr double kMost = 0.02;
 
 private:
-  int64_t count() const;
-  Of what_;
-  int64_t before_ = 0;
+  struct Count {
+    int64_t waited = -1; ///< nanoseconds; −1: not counted
+    int64_t switches = 0;
+  };
+  static Count count();
+  Count before_;
 };
 
 /// Times of one thing.

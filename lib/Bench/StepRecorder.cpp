@@ -12,14 +12,14 @@ using rt::Trace;
 
 Status StepRecorder::step(const rt::StepInput &input, rt::StepOutput &output) {
   trace_.take(); // what the session added
-  Disturbance disturbance(Disturbance::Of::Thread);
+  Disturbance disturbance;
   Trace::Clock::time_point begin = Trace::Clock::now();
   Status status = executor_.step(input, output);
   Trace::Clock::time_point end = Trace::Clock::now();
   if (!status.ok())
     return status;
   last_ = {};
-  last_.isDisturbed = disturbance.happened();
+  last_.displaced = disturbance.seconds();
   last_.seconds = std::chrono::duration<double>(end - begin).count();
   std::vector<const int32_t *> rows(output.rows.begin(), output.rows.end());
   Expected<sim::StepFacts> facts = rows_.next(input, rows);
@@ -32,7 +32,7 @@ Status StepRecorder::step(const rt::StepInput &input, rt::StepOutput &output) {
 Status StepRecorder::takeApart() {
   std::vector<Trace::Measured> events = trace_.take();
   std::map<int, size_t> engineOf; // by track
-  last_.late.resize(engines_.size());
+  last_.engines.resize(engines_.size());
   for (uint32_t i = 0; i < engines_.size(); ++i)
     engineOf[trace_.addTrack("engine " + manifest_.engines()->Get(i)->name()->str())] = i;
   std::vector<int64_t> ends; // of transfers
@@ -41,10 +41,9 @@ Status StepRecorder::takeApart() {
     if (engine == engineOf.end())
       continue;
     const MachineEngine &mover = machine_.engines[size_t(engines_[engine->second])];
-    double rated = mover.operationSeconds;
-    if (mover.bandwidth > 0)
-      rated += double(event.bytes) / mover.bandwidth;
-    last_.late[engine->second].push_back(double(event.end - event.begin) / 1e9 - rated);
+    double took = double(event.end - event.begin) / 1e9;
+    double bytes = mover.bandwidth > 0 ? double(event.bytes) / mover.bandwidth : 0;
+    last_.engines[engine->second].push_back({took, mover.operationSeconds, bytes});
     ends.push_back(event.end);
   }
   std::sort(ends.begin(), ends.end());
@@ -88,6 +87,34 @@ static void scaleToSteps(const std::vector<RecordedStep> &steps, std::vector<dou
       seconds *= quantile(sums, 0.5) / sum;
 }
 
+/// What half of the transfers are late is each one's cost; what half of the bytes take longer
+/// besides goes with bytes: memory that others use too slows long transfers down.
+static sim::MeasuredTimes::Engine calibrateEngine(const std::vector<RecordedStep> &steps,
+                                                  size_t engine) {
+  std::vector<double> late;
+  for (const RecordedStep &step : steps)
+    for (const RecordedStep::Transfer &transfer : step.engines[engine])
+      late.push_back(transfer.seconds - transfer.operationSeconds - transfer.byteSeconds);
+  sim::MeasuredTimes::Engine result;
+  result.lateSeconds = std::max(quantile(std::move(late), 0.5), 0.0);
+  std::vector<std::pair<double, double>> stretches; // and the bytes' share of time
+  double all = 0, below = 0;
+  for (const RecordedStep &step : steps)
+    for (const RecordedStep::Transfer &transfer : step.engines[engine])
+      if (transfer.byteSeconds > 0) {
+        double own = transfer.seconds - transfer.operationSeconds - result.lateSeconds;
+        stretches.push_back({own / transfer.byteSeconds, transfer.byteSeconds});
+        all += transfer.byteSeconds;
+      }
+  std::sort(stretches.begin(), stretches.end());
+  for (auto [stretch, seconds] : stretches)
+    if ((below += seconds) >= all / 2) {
+      result.stretch = std::max(stretch, 1.0);
+      break;
+    }
+  return result;
+}
+
 sim::MeasuredTimes calibrate(const std::vector<RecordedStep> &steps) {
   sim::MeasuredTimes times;
   if (steps.empty())
@@ -99,12 +126,8 @@ sim::MeasuredTimes calibrate(const std::vector<RecordedStep> &steps) {
     times.commands.push_back(quantile(std::move(each), 0.5));
   }
   scaleToSteps(steps, times.commands);
-  for (size_t engine = 0; engine < steps.front().late.size(); ++engine) {
-    std::vector<double> each;
-    for (const RecordedStep &step : steps)
-      each.insert(each.end(), step.late[engine].begin(), step.late[engine].end());
-    times.engines.push_back(std::max(quantile(std::move(each), 0.5), 0.0));
-  }
+  for (size_t engine = 0; engine < steps.front().engines.size(); ++engine)
+    times.engines.push_back(calibrateEngine(steps, engine));
   std::vector<double> wakes;
   for (const RecordedStep &step : steps)
     wakes.insert(wakes.end(), step.wakes.begin(), step.wakes.end());

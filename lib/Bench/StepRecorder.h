@@ -13,13 +13,17 @@ namespace strata::bench {
 /// A step as it ran.
 struct RecordedStep {
   double seconds = 0;
-  bool isDisturbed = false;
+  double displaced = 0; ///< seconds that threads waited for a processor
   sim::StepFacts facts;
-  std::vector<double> commands;          ///< seconds of each command, without what it waited for
-  double stalls = 0;                     ///< seconds in which compute waited
-  double rest = 0;                       ///< seconds outside commands
-  std::vector<std::vector<double>> late; ///< of each engine: by how much each transfer was late
-  std::vector<double> wakes;             ///< from the end of a transfer to the end of a wait for it
+  std::vector<double> commands; ///< seconds of each command, without what it waited for
+  double stalls = 0;            ///< seconds in which compute waited
+  double rest = 0;              ///< seconds outside commands
+  struct Transfer {
+    double seconds = 0;
+    double operationSeconds = 0, byteSeconds = 0; ///< what the machine's description says of it
+  };
+  std::vector<std::vector<Transfer>> engines; ///< transfers of each engine
+  std::vector<double> wakes; ///< from the end of a transfer to the end of a wait for it
 };
 
 /// Runs the steps of another executor, which traces to `trace`, and keeps what the last one did.

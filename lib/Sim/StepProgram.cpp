@@ -140,9 +140,12 @@ int Builder::start(int engine, StallCause cause, int64_t bytes, bool toNear, int
   bool byRow = mover.kind == MachineEngine::Kind::Copy && rows > 0;
   transfer.setupNanoseconds =
       toNanoseconds(mover.operationSeconds * options_.transferScale * double(byRow ? rows : 1));
-  if (!options_.measured.engines.empty())
-    transfer.setupNanoseconds += toNanoseconds(options_.measured.engines[size_t(engine)]);
   transfer.stretch = options_.transferScale;
+  if (!options_.measured.engines.empty()) {
+    const MeasuredTimes::Engine &measured = options_.measured.engines[size_t(engine)];
+    transfer.setupNanoseconds += toNanoseconds(measured.lateSeconds);
+    transfer.stretch *= measured.stretch;
+  }
   if (rowBytes > 0 && mover.alignment > 1 && rowBytes % mover.alignment != 0)
     transfer.stretch *= mover.unalignedFactor;
   int number = int(program_.transfers.size());

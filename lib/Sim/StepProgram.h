@@ -17,9 +17,13 @@ enum class Overlap {
 /// What was measured of a package on the machine itself, in place of what descriptions say.
 struct MeasuredTimes {
   std::vector<double> commands; ///< seconds of each command, without waiting; empty: as predicted
-  /// Seconds that transfers of each engine of the package take beyond what its rate says.
-  std::vector<double> engines;
-  double wakeSeconds = 0; ///< from the end of a transfer to the end of a wait for it
+  /// What an engine of the package does otherwise than its rate says.
+  struct Engine {
+    double lateSeconds = 0; ///< more, for each transfer
+    double stretch = 1;     ///< so many times as long, for bytes
+  };
+  std::vector<Engine> engines; ///< empty: nothing
+  double wakeSeconds = 0;      ///< from the end of a transfer to the end of a wait for it
 };
 
 struct ProgramOptions {

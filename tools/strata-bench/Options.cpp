@@ -34,7 +34,7 @@ Placement:
   --prompt-tokens N      tokens in the caches at the beginning (what the plan's context leaves room for)
   --sequences N          so many prompts at the same time (1)
   --chunk N              at most N tokens in one step while prompts are read (what the package was planned for)
-  --steps N              measured steps of a sample, and as many others between them that calibrate (8)
+  --steps N              measured steps of a sample, and as many others between them that calibrate (5)
 
   --version, --help
 )";
